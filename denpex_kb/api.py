@@ -1,0 +1,95 @@
+"""The Python interface: open the knowledge base, ask it, let it diagnose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from denpex_kb.index.open import Index, Summary, open_index
+from denpex_kb.model.diagnosis import Diagnosis
+from denpex_kb.model.entry import Entry
+from denpex_kb.pipeline.question import diagnose_question, looks_like_log
+
+if TYPE_CHECKING:
+    from denpex_kb.pipeline.logs import LogDiagnoser
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+class KnowledgeBase:
+    """The catalog, open for questions.
+
+    >>> kb = KnowledgeBase.open()
+    >>> kb.ask("hang first forward mixtral zero3").hypotheses[0].id
+    'deepspeed-moe-zero3-leaf-modules'
+    """
+
+    def __init__(self, index: Index) -> None:
+        """Take an open index; `KnowledgeBase.open` finds or compiles one."""
+        self.index = index
+
+    @classmethod
+    def open(cls, catalogs: Sequence[str | PathLike[str]] = ()) -> KnowledgeBase:
+        """Open the public catalog, with private ones beside it (later ones win).
+
+        Raises:
+            IndexUnusableError: no index can be opened or built.
+            CatalogError: the catalog cannot be read at all.
+        """
+        return cls(open_index([Path(folder) for folder in catalogs]))
+
+    def ask(self, text: str) -> Diagnosis:
+        """Answer a question in words; a pasted log or traceback is recognised and diagnosed.
+
+        Raises:
+            InputError: the text is empty.
+        """
+        if not text.strip():
+            from denpex_kb.errors import InputError
+
+            raise InputError('the question is empty; ask e.g. denpex ask "hang first forward mixtral zero3"')
+        if looks_like_log(text):
+            return self._logs.text(text)
+        return diagnose_question(text, self.index, lambda quoted: self._logs.signature_hits(quoted))
+
+    def diagnose(self, paths: Paths, *, hung: bool = False) -> Diagnosis:
+        """Diagnose log files, folders of per-rank logs, stack dumps, with configs beside them.
+
+        Args:
+            paths: one path or several.
+            hung: the user says that the job hangs.
+
+        Raises:
+            InputError: nothing can be read there.
+        """
+        several = [paths] if isinstance(paths, str | PathLike) else list(paths)
+        return self._logs.paths([Path(path) for path in several], hung=hung)
+
+    def diagnose_stream(self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False) -> Diagnosis:
+        """Diagnose a stream of bytes, such as standard input.
+
+        Raises:
+            InputError: the stream is empty or no text.
+        """
+        return self._logs.stream(chunks, name, hung=hung)
+
+    def entry(self, entry_id: str) -> Entry:
+        """Return an entry by id or alias.
+
+        Raises:
+            UnknownEntryError: no entry has that id.
+        """
+        return self.index.entry(entry_id)
+
+    def entries(self) -> list[Summary]:
+        """Return a summary of every entry."""
+        return self.index.summaries()
+
+    @cached_property
+    def _logs(self) -> LogDiagnoser:
+        from denpex_kb.pipeline.logs import LogDiagnoser  # loads Hyperscan, which a plain question does not need
+
+        return LogDiagnoser(self.index)

@@ -1,0 +1,1 @@
+"""Catalog and kb files become checked objects."""

@@ -1,0 +1,232 @@
+"""The Typer application."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from denpex_kb import __version__
+from denpex_kb.cli import kb as kb_commands
+from denpex_kb.cli.console import Colour, Format, err, out, paper
+from denpex_kb.cli.exits import Exit
+from denpex_kb.errors import DenpexError
+
+app = typer.Typer(
+    name="denpex",
+    help="Find out why a training run hangs or died: who began it, the fix, and how to verify it. Nothing leaves this machine.",
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(kb_commands.app, name="kb")
+
+_EXAMPLES = """denpex: why does this training run hang, and who began it?
+
+  denpex ask "hang first forward mixtral zero3"     a question in words, or a pasted traceback
+  denpex diagnose LOGDIR                            a log, a folder of per-rank logs, stack dumps; - reads a pipe
+  denpex list --kind hang                           browse the catalog; denpex show ID prints an entry
+
+denpex --help lists every command. Everything is done on this machine; nothing is uploaded.
+"""
+
+Catalogs = Annotated[
+    list[Path] | None,
+    typer.Option("--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False),
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
+ColourOption = Annotated[Colour, typer.Option("--color", help="When to use colour.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict only.")]
+
+
+class _State:
+    debug = False
+
+
+def main() -> None:
+    """Run the command line; every error becomes a message and an exit status."""
+    try:
+        app(standalone_mode=False)
+    except SystemExit:
+        raise
+    except BaseException as error:  # the one edge where everything ends
+        sys.exit(_report(error))
+    sys.exit(0)
+
+
+def _report(error: BaseException) -> int:
+    """Turn an exception into a message on standard error, and the exit status."""
+    if _State.debug:
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, DenpexError):
+        err(f"denpex: {error}")
+        return Exit.UNUSABLE
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        err("denpex: interrupted")
+        return Exit.INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.RECOGNISED
+    show = getattr(error, "format_message", None)
+    if show is not None:  # click's usage errors, which know their own text
+        context: Any = getattr(error, "ctx", None)
+        err(f"denpex: {show()}")
+        if context is not None:
+            err(f"Try '{context.command_path} --help'.")
+        return Exit.UNUSABLE
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int) and type(error).__name__ == "Exit":
+        return code
+    err(f"denpex: a fault of the program itself: {type(error).__name__}: {error}")
+    err("Run again with `denpex --debug …` for the traceback, and report it, please.")
+    return Exit.FAULT
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out(f"denpex {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 (its callback prints)
+) -> None:
+    _State.debug = debug
+    if context.invoked_subcommand is None:
+        out(_EXAMPLES)
+
+
+def open_kb(catalogs: list[Path] | None) -> Any:
+    """Open the knowledge base with the private catalogs of the options and the environment."""
+    from denpex_kb.api import KnowledgeBase
+
+    named = [Path(part) for part in os.environ.get("DENPEX_CATALOG", "").split(os.pathsep) if part]
+    kb = KnowledgeBase.open([*named, *(catalogs or [])])
+    for notice in kb.index.notices:
+        err(f"denpex: {notice}")
+    return kb
+
+
+@app.command()
+def ask(
+    question: Annotated[list[str], typer.Argument(help="The question in words, or a pasted traceback; - reads standard input.")],
+    catalog: Catalogs = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
+    color: ColourOption = Colour.AUTO,
+    quiet: QuietOption = False,
+) -> None:
+    """Answer a question in words; a pasted log or traceback is recognised."""
+    text = " ".join(question)
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    kb = open_kb(catalog)
+    _answer(kb.ask(text), format, color, quiet=quiet)
+
+
+@app.command()
+def diagnose(
+    paths: Annotated[list[Path], typer.Argument(help="Logs, folders of per-rank logs, stack dumps, configs; - reads standard input.")],
+    catalog: Catalogs = None,
+    hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
+    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
+    color: ColourOption = Colour.AUTO,
+    quiet: QuietOption = False,
+) -> None:
+    """Diagnose logs of any size: who began it, what is collateral, the fix, how to verify it."""
+    kb = open_kb(catalog)
+    if [str(path) for path in paths] == ["-"]:
+        diagnosis = kb.diagnose_stream(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), hung=hung)
+    else:
+        diagnosis = kb.diagnose(paths, hung=hung)
+    _answer(diagnosis, format, color, quiet=quiet)
+
+
+def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> None:
+    if form is Format.JSON:
+        from denpex_kb.render.json import to_json
+
+        out(to_json(diagnosis))
+    elif form is Format.MARKDOWN:
+        from denpex_kb.render.markdown import diagnosis_markdown
+
+        out(diagnosis_markdown(diagnosis))
+    else:
+        from denpex_kb.render.terminal import render
+
+        out(render(diagnosis, paper(colour), quiet=quiet))
+    raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
+
+
+def _complete_ids(incomplete: str) -> list[str]:
+    try:
+        from denpex_kb.index.open import open_index
+
+        return [entry_id for entry_id in open_index().ids() if entry_id.startswith(incomplete)]
+    except (DenpexError, OSError):
+        return []
+
+
+EntryId = Annotated[str, typer.Argument(metavar="ID", help="An entry's id or alias.", autocompletion=_complete_ids)]
+
+
+@app.command()
+def show(
+    entry_id: Annotated[str, typer.Argument(metavar="ID|PREFIX", help="An entry's id, an alias, or the beginning of ids.", autocompletion=_complete_ids)],
+    catalog: Catalogs = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
+    color: ColourOption = Colour.AUTO,
+) -> None:
+    """Print an entry, or list the entries whose ids begin so."""
+    from denpex_kb.cli.browse import show_entry
+
+    show_entry(open_kb(catalog), entry_id, format, color)
+
+
+@app.command(name="list")
+def list_entries(
+    hub: Annotated[str | None, typer.Option(help="Only this hub.")] = None,
+    phase: Annotated[str | None, typer.Option(help="Only this phase of the run.")] = None,
+    kind: Annotated[str | None, typer.Option(help="hang, crash, oom, slow, divergence or silent-wrong.")] = None,
+    framework: Annotated[str | None, typer.Option(help="Only entries that affect this framework.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only entries with this tag.")] = None,
+    catalog: Catalogs = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
+    color: ColourOption = Colour.AUTO,
+) -> None:
+    """List the entries of the catalog."""
+    from denpex_kb.cli.browse import list_entries as run
+
+    filters = {"hub": hub, "phase": phase, "kind": kind, "framework": framework, "tag": tag}
+    run(open_kb(catalog), {key: value for key, value in filters.items() if value is not None}, format, color)
+
+
+@app.command()
+def checklist(
+    entry_id: EntryId,
+    catalog: Catalogs = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
+    color: ColourOption = Colour.AUTO,
+) -> None:
+    """Print an entry's checklist."""
+    from denpex_kb.cli.browse import show_checklist
+
+    show_checklist(open_kb(catalog), entry_id, format, color)
+
+
+@app.command()
+def schema(
+    what: Annotated[str, typer.Argument(help="diagnosis, entry or entries.")] = "diagnosis",
+) -> None:
+    """Print the JSON Schema of what other programs read, or of an entry's front matter."""
+    from denpex_kb.render.json import json_schema
+
+    out(json_schema(what))

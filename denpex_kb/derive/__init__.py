@@ -1,0 +1,1 @@
+"""Facts and events → derived facts, relations, attempts, who began it."""

@@ -1,0 +1,1 @@
+"""Entries and kb → one SQLite file (build), and that file → look-ups (open)."""

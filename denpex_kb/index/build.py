@@ -1,0 +1,222 @@
+"""Entries and kb → one SQLite file with full-text index, rules and the serialized Hyperscan database."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from denpex_kb.catalog.findings import FileBroken, Finding
+from denpex_kb.catalog.kbfiles import load_kb
+from denpex_kb.catalog.load import load_catalog
+from denpex_kb.errors import CatalogError
+from denpex_kb.index import concepts
+from denpex_kb.index.places import Sources
+from denpex_kb.index.scandb import compile_database, dump_database
+from denpex_kb.model.conditions import ConditionError, parse_condition
+from denpex_kb.model.entry import Entry, Signature
+from denpex_kb.model.kb import Kb
+from denpex_kb.model.rules import Rule, RuleSet, RuleSignature, ScanPattern
+
+SCHEMA = "denpex.index/1"
+FTS_COLUMNS = ("title", "questions", "tags", "concepts", "summary", "symptoms", "body")
+
+
+def build_index(sources: Sources, target: Path) -> None:
+    """Compile catalogs and kb into one file, put in place atomically.
+
+    Broken entries are left out and noted in the index; the rest still works.
+
+    Raises:
+        CatalogError: the kb cannot be read, or not one entry can.
+    """
+    import sqlite_utils
+
+    try:
+        kb = load_kb(sources.kb)
+    except FileBroken as broken:
+        raise CatalogError("\n".join(map(str, broken.findings))) from broken
+    entries, findings = _merged(sources)
+    if not entries:
+        raise CatalogError("no entry can be read:\n" + "\n".join(map(str, findings)))
+    rules, rule_findings = make_rules(entries, kb)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name + ".")
+    os.close(handle)
+    try:
+        database = sqlite_utils.Database(name)
+        _fill(database, entries, kb, rules)
+        _describe(database, sources, findings + rule_findings)
+        database.conn.close()
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _merged(sources: Sources) -> tuple[list[Entry], list[Finding]]:
+    """Read all catalogs; an entry of a later one replaces that of an earlier one."""
+    merged: dict[str, Entry] = {}
+    findings: list[Finding] = []
+    for number, folder in enumerate(sources.catalogs):
+        origin = "denpex" if number == 0 else str(folder)
+        if not folder.is_dir():
+            findings.append(Finding(str(folder), 1, "no such folder; give the folder that holds the entries"))
+            continue
+        loaded = load_catalog(folder, origin)
+        findings += loaded.findings
+        for entry in loaded.entries:
+            merged[entry.id] = entry
+    return list(merged.values()), findings
+
+
+def make_rules(entries: Iterable[Entry], kb: Kb) -> tuple[RuleSet, list[Finding]]:
+    """Compile entries, marks and fact patterns into rules and the patterns of the scan."""
+    rules: list[Rule] = []
+    patterns: list[ScanPattern] = []
+    findings: list[Finding] = []
+    for entry in entries:
+        try:
+            rules.append(_rule(entry))
+        except ConditionError as error:
+            findings.append(Finding(f"{entry.origin}:{entry.id}", 1, str(error)))
+            continue
+        patterns += [
+            ScanPattern(signature.pattern, signature.unless, signature.where, "signature", entry.id, signature.name)
+            for signature in entry.meta.signatures
+            if signature.pattern
+        ]
+    patterns += [
+        ScanPattern(mark.pattern, mark.unless, "log", "mark", mark.id, mark.kind, None, mark.gives) for mark in kb.marks
+    ]
+    patterns += [
+        ScanPattern(pattern.pattern, None, "log", "fact", fact.name, "", pattern.value)
+        for fact in kb.facts
+        for pattern in fact.log
+    ]
+    parents = frozenset(rule.parent for rule in rules if rule.parent)
+    return RuleSet(tuple(rules), tuple(patterns), parents), findings
+
+
+def _rule(entry: Entry) -> Rule:
+    meta = entry.meta
+    return Rule(
+        id=meta.id,
+        title=meta.title,
+        hub=meta.hub,
+        phase=meta.phase,
+        kind=meta.kind,
+        role=meta.role,
+        frequency=meta.frequency,
+        parent=meta.specialises,
+        signatures=tuple(map(_rule_signature, meta.signatures)),
+        requires=tuple(map(parse_condition, meta.requires)),
+        excludes=tuple(map(parse_condition, meta.excludes)),
+        origin=entry.origin,
+    )
+
+
+def _rule_signature(signature: Signature) -> RuleSignature:
+    body = next(
+        body for body in ("pattern", "fact", "relation", "all_of", "any_of", "sequence") if getattr(signature, body)
+    )
+    return RuleSignature(
+        signature.name,
+        signature.strength,
+        body,  # type: ignore[arg-type]
+        signature.members,
+        signature.forbidden,
+        signature.within,
+        parse_condition(signature.fact) if signature.fact else None,
+        signature.relation,
+    )
+
+
+def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
+    lexicon = concepts.make_lexicon(kb)
+    reader = concepts.Reader(lexicon)
+    rows = []
+    texts = []
+    for entry in entries:
+        meta, body = entry.meta, entry.body
+        rows.append(
+            {
+                "id": meta.id,
+                "title": meta.title,
+                "hub": meta.hub,
+                "phase": meta.phase,
+                "kind": meta.kind,
+                "category": meta.category,
+                "role": meta.role,
+                "frequency": meta.frequency,
+                "severity": meta.severity,
+                "tags": msgspec.json.encode(meta.tags).decode(),
+                "frameworks": msgspec.json.encode(sorted({item.framework for item in meta.affected})).decode(),
+                "summary": body.summary,
+                "origin": entry.origin,
+                "data": msgspec.msgpack.encode(entry),
+            }
+        )
+        texts.append(_search_row(entry, reader))
+    database["entry"].insert_all(rows, pk="id", columns={"data": bytes})
+    database["alias"].insert_all(
+        ({"alias": alias, "id": entry.id} for entry in entries for alias in entry.meta.aliases), pk="alias", replace=True
+    )
+    if not database["alias"].exists():
+        database["alias"].create({"alias": str, "id": str}, pk="alias")
+    database.execute(f"create virtual table entry_fts using fts5(id unindexed, {', '.join(FTS_COLUMNS)}, tokenize='unicode61')")
+    database["entry_fts"].insert_all(texts)
+    database.execute("create virtual table entry_terms using fts5vocab(entry_fts, 'row')")
+    database["blob"].insert_all(
+        [
+            {"name": "rules", "data": msgspec.msgpack.encode(rules)},
+            {"name": "kb", "data": msgspec.msgpack.encode(kb)},
+            {"name": "lexicon", "data": msgspec.msgpack.encode(lexicon)},
+            {"name": "hyperscan", "data": dump_database(compile_database(rules.patterns))},
+        ],
+        pk="name",
+    )
+
+
+def _describe(database: Any, sources: Sources, left_out: list[Finding]) -> None:
+    database["meta"].insert_all(
+        [
+            {"key": "schema", "value": SCHEMA},
+            {"key": "content", "value": sources.content_hash()},
+            {"key": "fingerprint", "value": sources.fingerprint()},
+            {"key": "left_out", "value": msgspec.json.encode([str(finding) for finding in left_out]).decode()},
+        ],
+        pk="key",
+    )
+
+
+def _search_row(entry: Entry, reader: concepts.Reader) -> dict[str, str]:
+    meta, body = entry.meta, entry.body
+    head = f"{meta.title} {' '.join(meta.questions)} {' '.join(meta.tags)} {body.summary} {body.symptoms}"
+    stated = [f"{meta.kind}", *meta.tags, meta.hub, *(affected.framework for affected in meta.affected)]
+    found = {found.token for found in reader.read(head).concepts}
+    found |= {found.token for text in stated for found in reader.read(text).concepts}
+    found.add(concepts.token("symptom", meta.kind))
+    found.add(concepts.token("phase", meta.phase))
+    return {
+        "id": meta.id,
+        "title": reader.search_text(f"{meta.title} {meta.id.replace('-', ' ')}"),
+        "questions": reader.search_text(" ".join(meta.questions)),
+        "tags": reader.search_text(" ".join((*meta.tags, *(alias.replace("-", " ") for alias in meta.aliases)))),
+        "concepts": " ".join(sorted(found)),
+        "summary": reader.search_text(body.summary),
+        "symptoms": reader.search_text(body.symptoms + " " + " ".join(_examples(entry))),
+        "body": reader.search_text(" ".join((body.root_cause, body.affected_setups))),
+    }
+
+
+def _examples(entry: Entry) -> Iterable[str]:
+    for signature in entry.meta.signatures:
+        yield from signature.examples

@@ -1,0 +1,239 @@
+"""Open the index: the packaged one, or one compiled from the folders and cached."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import msgspec
+
+from denpex_kb.errors import IndexUnusableError, UnknownEntryError
+from denpex_kb.index.concepts import Lexicon
+from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources
+from denpex_kb.model.entry import Entry
+from denpex_kb.model.kb import Kb
+from denpex_kb.model.rules import RuleSet
+
+if TYPE_CHECKING:
+    import hyperscan
+
+SCHEMA = "denpex.index/1"
+_UNREADABLE = (sqlite3.DatabaseError, msgspec.DecodeError, msgspec.ValidationError)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An entry that the text search found; a smaller score is better, as in SQLite's bm25."""
+
+    id: str
+    score: float
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What a list shows of an entry."""
+
+    id: str
+    title: str
+    hub: str
+    phase: str
+    kind: str
+    category: str
+    role: str
+    tags: tuple[str, ...]
+    frameworks: tuple[str, ...]
+    summary: str
+    frequency: str
+
+
+class Index:
+    """An open index; everything is read on first use."""
+
+    def __init__(self, path: Path, notices: Sequence[str] = (), *, immutable: bool = False) -> None:
+        """Open an index file.
+
+        Raises:
+            sqlite3.DatabaseError: the file is no index, or damaged.
+        """
+        self.path = path
+        self.notices = list(notices)
+        mode = "mode=ro&immutable=1" if immutable else "mode=ro"
+        self._database = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, check_same_thread=False)
+        if self.meta("schema") != SCHEMA:
+            self._database.close()
+            raise sqlite3.DatabaseError("the index is of another version")
+        self.notices += [f"left out: {finding}" for finding in msgspec.json.decode(self.meta("left_out") or "[]")]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def meta(self, key: str) -> str | None:
+        """Return a line of the index's own description."""
+        row = self._database.execute("select value from meta where key = ?", (key,)).fetchone()
+        return str(row[0]) if row else None
+
+    def _blob(self, name: str) -> bytes:
+        row = self._database.execute("select data from blob where name = ?", (name,)).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError(f"the index holds no {name}")
+        return bytes(row[0])
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        """The rules and patterns of all entries."""
+        return msgspec.msgpack.decode(self._blob("rules"), type=RuleSet)
+
+    @cached_property
+    def kb(self) -> Kb:
+        """The shared knowledge."""
+        return msgspec.msgpack.decode(self._blob("kb"), type=Kb)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The vocabulary of questions."""
+        return msgspec.msgpack.decode(self._blob("lexicon"), type=Lexicon)
+
+    @cached_property
+    def database(self) -> hyperscan.Database:
+        """The Hyperscan database; compiled and cached where the stored one does not fit this processor."""
+        from denpex_kb.index.scandb import compile_database, dump_database, load_database
+
+        stored = load_database(self._blob("hyperscan"))
+        if stored is not None:
+            return stored
+        cached = cache_folder() / f"hyperscan-{(self.meta('content') or 'x')[:32]}.bin"
+        with contextlib.suppress(OSError):
+            own = load_database(cached.read_bytes())
+            if own is not None:
+                return own
+        compiled = compile_database(self.rules.patterns)
+        with contextlib.suppress(OSError):
+            write_atomically(cached, dump_database(compiled))
+        return compiled
+
+    @cached_property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(self._database.execute("select count(*) from entry").fetchone()[0])
+
+    def entry(self, entry_id: str) -> Entry:
+        """Return an entry by id or alias.
+
+        Raises:
+            UnknownEntryError: no entry has that id; the message names the nearest ones.
+        """
+        for wanted in (entry_id, self._alias(entry_id)):
+            row = self._database.execute("select data from entry where id = ?", (wanted,)).fetchone()
+            if row:
+                return msgspec.msgpack.decode(row[0], type=Entry)
+        raise UnknownEntryError(self._unknown(entry_id))
+
+    def _alias(self, entry_id: str) -> str | None:
+        row = self._database.execute("select id from alias where alias = ?", (entry_id,)).fetchone()
+        return str(row[0]) if row else None
+
+    def _unknown(self, entry_id: str) -> str:
+        from rapidfuzz import fuzz, process
+
+        near = process.extract(entry_id, self.ids(), scorer=fuzz.WRatio, limit=4, score_cutoff=60)
+        hint = f"the nearest are: {', '.join(found[0] for found in near)}" if near else "`denpex list` shows all"
+        return f"no entry has the id {entry_id!r}; {hint}"
+
+    def ids(self) -> list[str]:
+        """Return every id, sorted."""
+        return [row[0] for row in self._database.execute("select id from entry order by id")]
+
+    def summaries(self) -> list[Summary]:
+        """Return what a list shows of every entry, by hub and id."""
+        rows = self._database.execute(
+            "select id, title, hub, phase, kind, category, role, tags, frameworks, summary, frequency from entry order by hub, id"
+        )
+        decode = msgspec.json.Decoder(tuple[str, ...]).decode
+        return [Summary(*row[:7], decode(row[7]), decode(row[8]), row[9], row[10]) for row in rows]
+
+    def search(self, words: Sequence[str], limit: int = 40) -> list[Found]:
+        """Find entries whose text holds any of the words, the best first.
+
+        Words are quoted: nothing in them is taken for the query language of FTS5.
+        """
+        query = " OR ".join('"' + word.replace('"', "") + '"' for word in words if re.search(r"\w", word))
+        if not query:
+            return []
+        rows = self._database.execute(
+            "select id, bm25(entry_fts, 0, 6, 5, 5, 4, 3, 2, 1) as score from entry_fts where entry_fts match ?"
+            " order by score limit ?",
+            (query, limit),
+        )
+        return [Found(str(row[0]), float(row[1])) for row in rows]
+
+    def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
+        """Return the words of each column of the text index for some entries."""
+        marks = ",".join("?" * len(entry_ids))
+        rows = self._database.execute(
+            f"select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts where id in ({marks})",  # noqa: S608 (only question marks)
+            tuple(entry_ids),
+        )
+        return {str(row[0]): tuple(frozenset(str(column).split()) for column in row[1:]) for row in rows}
+
+    @cached_property
+    def terms(self) -> dict[str, int]:
+        """In how many entries each word of the text index stands."""
+        return {str(term): int(count) for term, count in self._database.execute("select term, doc from entry_terms")}
+
+
+def open_index(catalogs: Sequence[Path] = ()) -> Index:
+    """Open the index over the public catalog and any private ones.
+
+    Raises:
+        IndexUnusableError: no index can be opened or built.
+        CatalogError: the catalog cannot be read at all.
+    """
+    notices: list[str] = []
+    packaged = packaged_index()
+    if packaged is not None and not catalogs:
+        try:
+            return Index(packaged, immutable=True)
+        except _UNREADABLE:
+            notices.append("the packaged index is damaged; a new one was compiled")
+    public = public_sources()
+    sources = Sources(public.kb, (*public.catalogs, *catalogs))
+    return _cached_index(sources, notices)
+
+
+def _cached_index(sources: Sources, notices: list[str]) -> Index:
+    import hashlib
+
+    name = hashlib.sha256("\0".join(map(str, (sources.kb, *sources.catalogs))).encode()).hexdigest()[:16]
+    path = cache_folder() / f"index-{name}.sqlite"
+    if path.exists():
+        try:
+            index = Index(path, notices)
+            if index.meta("fingerprint") == sources.fingerprint():
+                _ = index.size, index.rules  # a damaged file is noticed here, not in mid-answer
+                return index
+            index.close()
+        except _UNREADABLE:
+            notices.append(f"the index {path} was damaged or of another version; it was compiled anew")
+    from denpex_kb.index.build import build_index
+
+    try:
+        build_index(sources, path)
+    except (OSError, sqlite3.Error) as error:
+        raise IndexUnusableError(f"cannot write the index {path}: {error}; set DENPEX_CACHE to a writable folder") from error
+    return Index(path, notices)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that readers see the old or the new one, never a part."""
+    import os
+    import tempfile
+
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+    Path(name).replace(path)

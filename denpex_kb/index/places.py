@@ -1,0 +1,102 @@
+"""Where catalog, kb and index lie: in a wheel, in a checkout, in private folders, in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_SAMPLE_FREE = (".md", ".yaml", ".yml")
+
+
+class Sources(Struct, frozen=True):
+    """The folders that an index is made from; later catalogs win over earlier ones."""
+
+    kb: Path
+    catalogs: tuple[Path, ...]
+
+    def files(self) -> Iterator[Path]:
+        """Go through every file that the index depends on, in a stable order."""
+        for folder in (self.kb, *self.catalogs):
+            found: list[str] = []
+            pending = [str(folder)]
+            while pending:
+                try:
+                    with os.scandir(pending.pop()) as entries:
+                        for entry in entries:
+                            # an entry's samples lie two levels down and are no part of the index
+                            if entry.is_dir() and Path(entry.path).parent in (folder, self.kb):
+                                pending.append(entry.path)
+                            elif entry.name.endswith(_SAMPLE_FREE):
+                                found.append(entry.path)
+                except OSError:
+                    continue  # a folder that is not there has no files; `load` names it
+            yield from map(Path, sorted(found))
+
+    def fingerprint(self) -> str:
+        """Return a cheap digest of names, sizes and times, that changes whenever a file does."""
+        digest = hashlib.sha256()
+        for path in self.files():
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        return digest.hexdigest()
+
+    def content_hash(self) -> str:
+        """Return a digest of the contents, the same on every machine."""
+        digest = hashlib.sha256()
+        for folder in (self.kb, *self.catalogs):
+            for path in Sources(self.kb, (folder,)).files() if folder != self.kb else Sources(self.kb, ()).files():
+                if path.is_relative_to(folder):
+                    digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+def public_sources() -> Sources:
+    """Return the folders of the public catalog: the checkout's, or those that the wheel carries."""
+    root = _PACKAGE.parent
+    if (root / "catalog").is_dir() and (root / "kb").is_dir():
+        return Sources(root / "kb", (root / "catalog",))
+    return Sources(_PACKAGE / "_data" / "kb", (_PACKAGE / "_data" / "catalog",))
+
+
+def packaged_index() -> Path | None:
+    """Return the ready index that the wheel carries; None in a checkout."""
+    path = _PACKAGE / "_data" / "index.sqlite"
+    return path if path.is_file() else None
+
+
+def cache_folder() -> Path:
+    """Return a folder for compiled indexes: the user's cache, or a private temporary one where that is read-only."""
+    import platformdirs
+
+    wanted = os.environ.get("DENPEX_CACHE")
+    folder = Path(wanted) if wanted else platformdirs.user_cache_path("denpex")
+    if _writable(folder):
+        return folder
+    fallback = Path(tempfile.gettempdir()) / f"denpex-{os.getuid()}"
+    if _writable(fallback) and _is_private(fallback):
+        return fallback
+    return Path(tempfile.mkdtemp(prefix="denpex-"))
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _is_private(folder: Path) -> bool:
+    """Say whether nobody else could have put an index into a folder of the shared temporary directory."""
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022

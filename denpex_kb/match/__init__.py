@@ -1,0 +1,1 @@
+"""An incident or a question → ranked hypotheses."""

@@ -1,0 +1,53 @@
+"""Hold an entry's conditions against the facts: what fits, what contradicts, what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from denpex_kb.model.conditions import Condition, holds
+from denpex_kb.model.diagnosis import Evidence
+from denpex_kb.model.facts import Fact, FactSet
+
+
+class Fit(Struct, frozen=True):
+    """How an entry's conditions stand to the facts."""
+
+    fits: tuple[Evidence, ...] = ()
+    contradicted: tuple[str, ...] = ()  # rules the entry out
+    doubted: tuple[Evidence, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: FactSet) -> Fit:
+    """Hold conditions against facts; only reliable facts rule out."""
+    fits: list[Evidence] = []
+    contradicted: list[str] = []
+    doubted: list[Evidence] = []
+    unknown: list[str] = []
+    for condition, wanted in [(item, True) for item in requires] + [(item, False) for item in excludes]:
+        verdict = holds(condition, facts)
+        if verdict is None:
+            if wanted:
+                unknown.append(condition.fact)
+            continue
+        witness = facts.of(condition.fact)
+        if verdict == wanted:
+            if wanted:
+                fits.append(fact_evidence(witness[0]))
+        elif any(fact.reliable for fact in witness):
+            fact = next(fact for fact in witness if fact.reliable)
+            contradicted.append(f"{fact.name} = {_spell(fact)} ({fact.source})")
+        else:
+            doubted.append(fact_evidence(witness[0]))
+    return Fit(tuple(fits), tuple(contradicted), tuple(doubted), tuple(dict.fromkeys(unknown)))
+
+
+def fact_evidence(fact: Fact) -> Evidence:
+    """Turn a fact into a piece of evidence."""
+    return Evidence("fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {_spell(fact)}")
+
+
+def _spell(fact: Fact) -> str:
+    return str(fact.value).lower() if isinstance(fact.value, bool) else str(fact.value)

@@ -1,0 +1,142 @@
+"""A question in words → ranked hypotheses, with a calibration of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from denpex_kb.index.concepts import Reading
+from denpex_kb.index.open import Index
+from denpex_kb.match.conditions import fit
+from denpex_kb.model.diagnosis import Evidence, Hypothesis, RuledOut
+from denpex_kb.model.facts import FactSet
+from denpex_kb.model.rules import Rule
+
+# How much a word counts by where the entry says it: title, questions, tags, concepts, summary, symptoms, body.
+_COLUMNS = (1.0, 0.95, 0.95, 1.0, 0.8, 0.7, 0.45)
+_CONCEPT = 1.25
+_IMPLIED = 0.5
+_CEILING = 0.86  # a few words never reach the confidence of a log
+_CANDIDATES = 60
+# A hang ends in a time-out that is a crash to whoever sees it, and so on.
+_NEAR_KINDS = {
+    "hang": {"hang": 1.0, "crash": 0.75, "slow": 0.6},
+    "crash": {"crash": 1.0, "oom": 0.85, "hang": 0.8, "divergence": 0.7, "silent-wrong": 0.6},
+    "oom": {"oom": 1.0, "crash": 0.65},
+    "slow": {"slow": 1.0, "hang": 0.55},
+    "divergence": {"divergence": 1.0, "silent-wrong": 0.85, "crash": 0.6},
+    "silent-wrong": {"silent-wrong": 1.0, "divergence": 0.85, "crash": 0.5},
+}
+
+
+class _Item(Struct, frozen=True):
+    """One thing the question says: a word or a concept, and how telling it is."""
+
+    token: str
+    said: str
+    weight: float
+    concept: bool
+
+
+class Answer(Struct, frozen=True):
+    """The ranked hypotheses of a question."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    ruled_out: tuple[RuledOut, ...]
+    coverage: float
+
+
+def answer(
+    reading: Reading, facts: FactSet, index: Index, signature_hits: dict[str, list[Evidence]] | None = None
+) -> Answer:
+    """Rank the entries against a question.
+
+    Args:
+        reading: the question's concepts and words.
+        facts: what is known, derived facts included.
+        index: the open index.
+        signature_hits: entry id → signatures that the question's own text matched (it quotes a message).
+    """
+    items = list(_items(reading, index))
+    hits = signature_hits or {}
+    total = sum(item.weight for item in items)
+    found = index.search([item.token for item in items], _CANDIDATES)
+    ids = list(dict.fromkeys([*(found_.id for found_ in found), *hits]))
+    columns = index.columns(ids) if ids else {}
+    rules = {rule.id: rule for rule in index.rules.rules}
+    scored: list[tuple[float, float, Rule, tuple[Evidence, ...], tuple[str, ...]]] = []
+    ruled_out: list[RuledOut] = []
+    best_coverage = 0.0
+    for entry_id in ids:
+        rule = rules[entry_id]
+        coverage, strongest, said = _coverage(items, columns[entry_id], total)
+        conditions = fit(rule.requires, rule.excludes, facts)
+        quoted = hits.get(entry_id, [])
+        raw = _raw(coverage, strongest, rule, facts, quoted, len(conditions.fits))
+        if conditions.contradicted:
+            if raw > 0.3:
+                ruled_out.append(RuledOut(entry_id, conditions.contradicted[0]))
+            continue
+        raw -= 0.1 * len(conditions.doubted)
+        best_coverage = max(best_coverage, coverage)
+        evidence = (*quoted, *conditions.fits, *(Evidence("words", word, text=word) for word in said))
+        scored.append((raw, coverage, rule, evidence, conditions.unknown))
+    scored.sort(key=lambda item: (-item[0], item[2].role == "collateral", item[2].id))
+    hypotheses = tuple(
+        Hypothesis(rule.id, rule.title, round(_confidence(raw, bool(hits.get(rule.id))), 3), rule.role, evidence, (), unknown, rule.origin)
+        for raw, _, rule, evidence, unknown in scored[:8]
+    )
+    return Answer(hypotheses, tuple(ruled_out[:5]), best_coverage)
+
+
+def _items(reading: Reading, index: Index) -> Iterable[_Item]:
+    size, terms = index.size, index.terms
+
+    def idf(token: str) -> float:
+        # A word that no entry holds is still something the question is about that no entry speaks of.
+        return math.log((size + 1) / (terms.get(token, 0) + 0.5))
+
+    for concept in reading.concepts:
+        factor = _IMPLIED if concept.implied else _CONCEPT
+        yield _Item(concept.token, concept.words, factor * min(idf(concept.token), 4.0), concept=True)
+    for word in reading.words:
+        known = word in terms
+        yield _Item(word, word, min(idf(word), 4.5) * (1.0 if known else 0.55), concept=False)
+
+
+def _coverage(
+    items: list[_Item], columns: tuple[frozenset[str], ...], total: float
+) -> tuple[float, float, tuple[str, ...]]:
+    """Return which share of what the question says the entry speaks of, the most telling piece of it, and the pieces."""
+    covered = strongest = 0.0
+    said: list[str] = []
+    for item in items:
+        place = max((weight for weight, words in zip(_COLUMNS, columns, strict=True) if item.token in words), default=0.0)
+        if place:
+            covered += item.weight * place
+            strongest = max(strongest, item.weight * place)
+            if item.said not in said:
+                said.append(item.said)
+    return (covered / total if total else 0.0), strongest, tuple(said)
+
+
+def _raw(
+    coverage: float, strongest: float, rule: Rule, facts: FactSet, quoted: list[Evidence], fitting: int
+) -> float:
+    raw = coverage * (0.55 + 0.45 * min(strongest / 3.5, 1.0)) + 0.06 * min(fitting, 3)
+    symptoms = [str(value) for value in facts.values("symptom")]
+    if symptoms:
+        raw *= max(_NEAR_KINDS.get(symptom, {}).get(rule.kind, 0.45) for symptom in symptoms)
+    strengths = {evidence.strength for evidence in quoted}
+    if "decisive" in strengths:
+        raw += 0.6
+    elif "strong" in strengths:
+        raw += 0.3
+    return raw
+
+
+def _confidence(raw: float, quoted: bool) -> float:
+    ceiling = 0.95 if quoted else _CEILING
+    return ceiling / (1.0 + math.exp(-11.0 * (raw - 0.5)))

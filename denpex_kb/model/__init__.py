@@ -1,0 +1,1 @@
+"""The nouns of Denpex: frozen, typed, free of I/O."""

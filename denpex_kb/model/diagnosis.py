@@ -1,0 +1,226 @@
+"""The answer: what `ask` and `diagnose` return, field for field the published JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+Verdict = Literal["matched", "ambiguous", "stalled", "unknown", "healthy"]
+Outcome = Literal["failed", "recovered", "completed", "stalled", "unknown"]
+Scope = Literal["rank", "ranks", "all_ranks", "node", "link", "job", "undetermined"]
+
+
+class Evidence(Struct, frozen=True):
+    """One reason, pointing into the user's own input."""
+
+    what: Literal["signature", "fact", "relation", "absence", "words"]
+    name: str
+    file: str | None = None
+    line: int | None = None
+    rank: int | None = None
+    time: str | None = None
+    text: str = ""
+    strength: str | None = None
+    count: int = 1
+    expected: tuple[int, ...] | None = None
+    observed: tuple[int, ...] | None = None
+    basis: str | None = None
+    coverage: str | None = None
+
+
+class Hypothesis(Struct, frozen=True):
+    """An entry held against one incident."""
+
+    id: str
+    title: str
+    confidence: float
+    role: str
+    evidence: tuple[Evidence, ...] = ()
+    against: tuple[Evidence, ...] = ()
+    unknown: tuple[str, ...] = ()
+    origin: str = "denpex"
+    sign: str = ""  # what tells it from the first hypothesis
+
+
+class RuledOut(Struct, frozen=True):
+    """An entry that came near and that a fact contradicts."""
+
+    id: str
+    because: str
+
+
+class Near(Struct, frozen=True):
+    """An entry that comes near an unknown failure, and why it does not fit."""
+
+    id: str
+    title: str
+    why_not: str
+
+
+class ActionAdvice(Struct, frozen=True):
+    """What to do now."""
+
+    kind: str
+    text: str
+    restart_helps: bool | None = None
+
+
+class Initiating(Struct, frozen=True):
+    """Who began it, and the line that shows it."""
+
+    rank: int | None = None
+    ranks: tuple[int, ...] = ()
+    host: str | None = None
+    time: str | None = None
+    file: str | None = None
+    line: int | None = None
+    text: str = ""
+    confidence: float = 0.0
+    why: str = ""
+
+
+class EventPlace(Struct, frozen=True):
+    """The first line of a folded event."""
+
+    file: str
+    line: int
+    rank: int | None
+    text: str
+
+
+class Collateral(Struct, frozen=True):
+    """Events that another failure caused, folded."""
+
+    ranks: tuple[int, ...]
+    event: str
+    count: int
+    first: EventPlace
+    because: str
+
+
+class RankState(Struct, frozen=True):
+    """What became of a rank, and the line that proves it."""
+
+    rank: int
+    state: Literal["initiating", "collateral", "torn-down", "silent", "completed", "unknown"]
+    proof: EventPlace | None = None
+    progress: str | None = None
+
+
+class SeenValue(Struct, frozen=True, rename={"from_": "from"}):
+    """One value of a fact, and where it was seen."""
+
+    value: str | int | bool
+    ranks: str | tuple[int, ...]
+    from_: str
+
+
+class FixSnippet(Struct, frozen=True):
+    """Code of a fix, with the user's own names filled in where they are known."""
+
+    language: str
+    text: str
+    when: str = ""
+
+
+class FixAdvice(Struct, frozen=True):
+    """The fix that fits."""
+
+    summary: str
+    steps: tuple[str, ...] = ()
+    snippets: tuple[FixSnippet, ...] = ()
+    applies_because: str = ""
+    variant: str = ""
+    notes: tuple[str, ...] = ()
+    placeholders: dict[str, str] = {}  # name → how to find it
+    others: tuple[str, ...] = ()  # titles of the variants for other set-ups
+
+
+class VerifyAdvice(Struct, frozen=True):
+    """How to see that the fix worked."""
+
+    command: str
+    expect: str
+    language: str = "bash"
+
+
+class Box(Struct, frozen=True):
+    """One box of the checklist."""
+
+    text: str
+    command: str | None = None
+    state: Literal["seen", "not seen", "skipped", "open"] = "open"
+
+
+class Question(Struct, frozen=True):
+    """A fact that would decide, and how to find it out."""
+
+    fact: str
+    question: str
+    how_to_find: str
+    decides: tuple[str, ...] = ()
+
+
+class InputInfo(Struct, frozen=True):
+    """What was read."""
+
+    kind: str  # question | text | log | logs | stacks
+    files: int = 0
+    bytes: int = 0
+    ranks: tuple[int, ...] = ()
+    world_size: int | None = None
+    lines: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Incident(Struct, frozen=True):
+    """Events that belong together, diagnosed on their own."""
+
+    hypotheses: tuple[Hypothesis, ...] = ()
+    initiating: Initiating | None = None
+    collateral: tuple[Collateral, ...] = ()
+    action: ActionAdvice | None = None
+    scope: Scope = "undetermined"
+    targets: tuple[str, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+
+
+class Attempt(Struct, frozen=True):
+    """One start of the job."""
+
+    number: int
+    outcome: Outcome
+    incidents: tuple[Incident, ...] = ()
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """The whole answer; everything below `attempts` mirrors the incident that ended the last attempt."""
+
+    schema: str = "denpex.diagnosis/1"
+    verdict: Verdict
+    input: InputInfo
+    attempts: tuple[Attempt, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    scope: Scope = "undetermined"
+    targets: tuple[str, ...] = ()
+    action: ActionAdvice | None = None
+    initiating: Initiating | None = None
+    collateral: tuple[Collateral, ...] = ()
+    silent_ranks: tuple[int, ...] = ()
+    ranks: tuple[RankState, ...] = ()
+    facts: dict[str, tuple[SeenValue, ...]] = field(default_factory=dict)
+    nearest: tuple[Near, ...] = ()
+    fix: FixAdvice | None = None
+    verify: VerifyAdvice | None = None
+    checklist: tuple[Box, ...] = ()
+    next_questions: tuple[Question, ...] = ()
+    first_error: EventPlace | None = None
+    because: str = ""  # why this verdict, in one sentence
+    interpreted: str = ""  # how a question was understood
+
+    @property
+    def recognised(self) -> bool:
+        """Whether a failure was recognised: exit status 0."""
+        return bool(self.hypotheses) and self.verdict in ("matched", "ambiguous", "stalled")

@@ -1,0 +1,25 @@
+"""Text that is safe to show: what a log or a private catalog holds may be hostile."""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    """Make one line safe to print: control, bidirectional and invisible characters become visible marks."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", " "))
+
+
+def printable_lines(text: str) -> str:
+    """Make several lines safe to print; line feeds and tabs stay."""
+    return "\n".join(_UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line) for line in text.split("\n"))
+
+
+def one_line(text: str) -> str:
+    """Make a text safe and put it on one line, for names of files and hosts."""
+    return printable(" ".join(text.split("\n")).replace("\r", "\N{REPLACEMENT CHARACTER}"))

@@ -1,0 +1,123 @@
+"""Facts: named, typed observations with their origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+FactValue = str | int | bool
+Origin = Literal["question", "log", "config", "derived", "stack", "answer"]
+
+# Only what the failed run printed or the user said may rule an entry out; a config that lies near may be another run's.
+_RELIABLE: frozenset[str] = frozenset({"question", "log", "stack", "answer"})
+
+
+class Fact(Struct, frozen=True):
+    """One observation, e.g. `zero.stage = 3  (ds_config.json:14)`."""
+
+    name: str
+    value: FactValue
+    origin: Origin
+    file: str | None = None
+    line: int | None = None
+    rank: int | None = None
+    text: str = ""
+    named: bool = True  # a config that the user named counts as said by the user
+
+    @property
+    def reliable(self) -> bool:
+        """Whether this fact may rule an entry out."""
+        return self.origin in _RELIABLE or (self.origin == "config" and self.named) or self.origin == "derived"
+
+    @property
+    def source(self) -> str:
+        """Where the fact was seen, as a person reads it."""
+        if self.file is None:
+            return {"question": "your question", "answer": "your answer", "derived": "derived"}.get(self.origin, self.origin)
+        return f"{self.file}:{self.line}" if self.line is not None else self.file
+
+
+class FactSet:
+    """All facts of one input; several values of one fact stand side by side."""
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        """Collect facts; equal ones from the same place are kept once."""
+        self._by_name: dict[str, list[Fact]] = {}
+        for fact in facts:
+            self.add(fact)
+
+    def add(self, fact: Fact) -> None:
+        """Add one fact."""
+        held = self._by_name.setdefault(fact.name, [])
+        if not any(other.value == fact.value and other.rank == fact.rank and other.origin == fact.origin for other in held):
+            held.append(fact)
+
+    def values(self, name: str) -> list[FactValue]:
+        """Return the distinct values of a fact, most reliable origin first."""
+        distinct: list[FactValue] = []
+        for fact in sorted(self._by_name.get(name, ()), key=lambda fact: not fact.reliable):
+            if fact.value not in distinct:
+                distinct.append(fact.value)
+        return distinct
+
+    def value(self, name: str) -> FactValue | None:
+        """Return the one value of a fact; None where it is unknown or ranks differ."""
+        values = self.values(name)
+        return values[0] if len(values) == 1 else None
+
+    def of(self, name: str) -> list[Fact]:
+        """Return every observation of a fact."""
+        return list(self._by_name.get(name, ()))
+
+    def names(self) -> list[str]:
+        """Return the names of all known facts, in the order they were learnt."""
+        return list(self._by_name)
+
+    def copy(self) -> FactSet:
+        """Return an independent copy."""
+        return FactSet(self)
+
+    def __iter__(self) -> Iterator[Fact]:
+        """Go through every observation."""
+        for held in self._by_name.values():
+            yield from held
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether anything is known of a fact."""
+        return name in self._by_name
+
+    def __len__(self) -> int:
+        """Count the known facts."""
+        return len(self._by_name)
+
+
+class FactPattern(Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of a log that states a fact; the first group is the value unless `value` gives it."""
+
+    pattern: str
+    example: str
+    value: FactValue | None = None
+
+
+class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
+    """A key of a config file that states a fact; `map` translates its values."""
+
+    key: str
+    file: str | None = None  # deepspeed | accelerate | model | trainer; None: any
+    map: dict[str, FactValue] = {}
+    value: FactValue | None = None  # the key's presence alone states this value
+
+
+class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
+    """A fact as `kb/facts/` declares it."""
+
+    name: str
+    type: Literal["enum", "set", "bool", "int", "str", "version"]
+    title: str
+    question: str
+    find: str
+    values: tuple[str, ...] = ()
+    log: tuple[FactPattern, ...] = ()
+    config: tuple[ConfigKey, ...] = ()

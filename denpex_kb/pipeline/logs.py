@@ -1,0 +1,161 @@
+"""Logs, stacks and configs → a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from denpex_kb.derive.attempts import number_attempts
+from denpex_kb.derive.began import Began, classify, who_began
+from denpex_kb.derive.blocks import group_blocks
+from denpex_kb.derive.models import derive_model_facts
+from denpex_kb.derive.progress import overtaken_lines, run_state
+from denpex_kb.derive.ranks import Ranks, assign_ranks
+from denpex_kb.derive.relations import find_relations
+from denpex_kb.errors import InputError
+from denpex_kb.index.open import Index
+from denpex_kb.match.evidence import collect_hits
+from denpex_kb.match.logs import Place, Ranking, rank_entries
+from denpex_kb.model.diagnosis import Attempt, Diagnosis, InputInfo
+from denpex_kb.model.events import Origin, Reading, Seen
+from denpex_kb.model.facts import Fact, FactSet
+from denpex_kb.pipeline.assemble import Pieces, assemble
+from denpex_kb.read.configs import MAX_SIZE, looks_like_config, read_config
+from denpex_kb.read.files import InputFile, binary_reason, collect, read_chunks
+from denpex_kb.read.paths import PathReader
+from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.read.scan import Scanner
+from denpex_kb.read.timestamps import TimeReader
+
+
+class LogDiagnoser:
+    """Diagnoses logs with one open index; what it compiles is used for every input."""
+
+    def __init__(self, index: Index) -> None:
+        """Keep the index."""
+        self._index = index
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        """The scanner over all patterns."""
+        kb = self._index.kb
+        return Scanner(self._index.rules, self._index.database, PrefixReader(kb.prefixes), TimeReader(kb.times))
+
+    def paths(self, paths: Sequence[Path], *, hung: bool = False) -> Diagnosis:
+        """Diagnose files and folders.
+
+        Raises:
+            InputError: nothing can be read under these paths.
+        """
+        files, notes = collect(paths)
+        by_path = PathReader(self._index.kb.paths)
+        readings: list[Reading] = []
+        facts: list[Fact] = []
+        for file in files:
+            reading = self._file(file, by_path.read(file.name), facts, notes)
+            if reading is not None:
+                readings.append(reading)
+        if not any(reading.lines for reading in readings):
+            if facts:
+                raise InputError("only configs were given, no log; a log or a stack dump is needed for a diagnosis")
+            raise InputError(f"{', '.join(map(str, paths))}: nothing in there can be read as a log" + "".join(f"\n  {note}" for note in notes))
+        kind = "logs" if len(readings) > 1 else "log"
+        return self._diagnose(readings, facts, notes, kind, hung=hung)
+
+    def text(self, text: str, name: str = "pasted text", *, hung: bool = False) -> Diagnosis:
+        """Diagnose a pasted log or traceback."""
+        return self.stream((text.encode("utf-8", "surrogateescape"),), name, hung=hung)
+
+    def stream(self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False) -> Diagnosis:
+        """Diagnose a stream of bytes.
+
+        Raises:
+            InputError: the stream is empty or no text.
+        """
+        notes: list[str] = []
+        reading = self.scanner.scan(_checked(chunks, name), Origin(name))
+        if not reading.lines:
+            raise InputError(f"{name}: empty; nothing to diagnose")
+        return self._diagnose([reading], [], notes, "text", hung=hung)
+
+    def signature_hits(self, text: str) -> dict[str, list[Seen]]:
+        """Return which entries' signatures a text matches (a question may quote a message)."""
+        reading = self.scanner.scan((text.encode("utf-8", "replace"),), Origin("your question"))
+        return {entry: [seen for lines in names.values() for seen in lines] for entry, names in collect_hits(reading.seen, self._index.rules).items()}
+
+    def _file(self, file: InputFile, origin: Origin, facts: list[Fact], notes: list[str]) -> Reading | None:
+        chunks = read_chunks(file.path, notes)
+        first = next(chunks, b"")
+        if not first:
+            if file.named:
+                notes.append(f"{file.name}: empty")
+            return Reading(origin)
+        reason = binary_reason(first)
+        if reason is not None:
+            notes.append(f"{file.name}: {reason}; passed over")
+            return None
+        if looks_like_config(file.name) and len(first) < MAX_SIZE:
+            stated = read_config(first.decode("utf-8", "replace"), file.name, self._index.kb, named=file.named)
+            if stated is not None:
+                facts += stated
+                return None
+        return self.scanner.scan(_chain(first, chunks), origin)
+
+    def _diagnose(self, readings: list[Reading], config_facts: list[Fact], notes: list[str], kind: str, *, hung: bool) -> Diagnosis:
+        index, rules = self._index, self._index.rules
+        facts = FactSet(fact for reading in readings for fact in reading.facts)
+        for fact in config_facts:
+            facts.add(fact)
+        derive_model_facts(facts, index.kb)
+        group_blocks(readings, rules)
+        attempts = number_attempts(readings, rules)
+        ranks = assign_ranks(readings, rules, facts)
+        collateral = frozenset(rule.id for rule in rules.rules if rule.role == "collateral")
+        reasons = {mark.id: mark.note or "" for mark in index.kb.marks}
+        pieces: list[Pieces] = []
+        for number in range(attempts):
+            seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
+            progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
+            overtaken = overtaken_lines(seen, progress, rules)
+            began = who_began(classify(seen, rules, collateral), ranks, overtaken, reasons)
+            relations = find_relations(seen, rules, ranks, began)
+            ranking = rank_entries(collect_hits(seen, rules), rules, facts, relations, _place(began), overtaken)
+            state = run_state(readings, seen, progress, rules, ranks, began, number, hung=hung)
+            pieces.append(Pieces(number, ranking, began, state, relations, number == attempts - 1))
+        info = InputInfo(
+            kind,
+            len(readings),
+            sum(reading.size for reading in readings),
+            ranks.known,
+            ranks.world_size,
+            sum(reading.lines for reading in readings),
+            tuple(notes),
+        )
+        return assemble(pieces, info, facts, ranks, index)
+
+
+def _place(began: Began) -> Place:
+    events = [event for event in (began.event, *began.alike) if event is not None]
+    return Place(
+        frozenset((event.seen.line.file, event.seen.line.number) for event in events),
+        frozenset(event.seen.block for event in events if event.seen.block >= 0),
+        bool(events),
+    )
+
+
+def _chain(first: bytes, rest: Iterable[bytes]) -> Iterable[bytes]:
+    yield first
+    yield from rest
+
+
+def _checked(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
+    iterator = iter(chunks)
+    first = next(iterator, b"")
+    reason = binary_reason(first)
+    if reason is not None:
+        raise InputError(f"{name}: {reason}")
+    return _chain(first, iterator) if first else ()
+
+
+__all__ = ["Attempt", "LogDiagnoser", "Ranking", "Ranks"]

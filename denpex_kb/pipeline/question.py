@@ -1,0 +1,121 @@
+"""A question in words → a diagnosis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from denpex_kb.derive.models import derive_model_facts
+from denpex_kb.index.concepts import Reader
+from denpex_kb.index.open import Index
+from denpex_kb.match import weights
+from denpex_kb.match.questions import Answer, answer
+from denpex_kb.model.conditions import spell
+from denpex_kb.model.diagnosis import Diagnosis, Evidence, InputInfo, Near, Verdict
+from denpex_kb.model.events import Seen
+from denpex_kb.model.facts import Fact, FactSet
+from denpex_kb.pipeline.assemble import fact_values, with_advice, with_signs
+
+SignatureHits = Callable[[str], dict[str, list[Seen]]]
+
+# What pasted logs have and questions lack.
+_LOG_SIGNS = re.compile(
+    r"Traceback \(most recent call last\)|^\s*File \"[^\"]+\", line \d+|^\[rank\d+\]|^\[default\d+\]|NCCL (?:INFO|WARN)"
+    r"|^\S{0,40}\d\d:\d\d:\d\d|^[\w.]*(?:Error|Exception)\b.*:|^\s*\d+: |^Process \d+: |ProcessGroupNCCL",
+    re.MULTILINE,
+)
+_QUOTES_MESSAGE = re.compile(r"(?:Error|Exception|Xid|NCCL|CUDA|assert|failed|exit ?code|errno|=|\"|`|\[)", re.IGNORECASE)
+_VERSION = re.compile(
+    r"\b(torch|pytorch|deepspeed|transformers|accelerate|trl|peft|datasets|lightning|vllm|jax|nccl|cuda|python|bitsandbytes"
+    r"|llama-?factory|ms-swift|axolotl|openrlhf)\s*(?:version)?\s*(?:==|>=|=|:)?\s*v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)\b"
+)
+_VERSION_NAMES = {"pytorch": "torch", "llamafactory": "llama-factory"}
+
+
+def looks_like_log(text: str) -> bool:
+    """Say whether a text is a pasted log or traceback rather than a question."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if "Traceback (most recent call last)" in text and len(lines) > 2:
+        return True
+    return len(lines) >= 4 and len(_LOG_SIGNS.findall(text)) >= 0.3 * len(lines)
+
+
+def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnosis:
+    """Answer a question.
+
+    Args:
+        text: what the user asks.
+        index: the open index.
+        quoted: finds signatures in a text; asked only where the question seems to quote a message.
+    """
+    reader = Reader(index.lexicon)
+    reading = reader.read(text, known=index.terms)
+    facts = FactSet(
+        Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts
+    )
+    for name, version in _VERSION.findall(text.lower()):
+        facts.add(Fact(f"{_VERSION_NAMES.get(name, name)}.version", version, "question", text=f"{name} {version}"))
+    derive_model_facts(facts, index.kb)
+    hits = _quoted_evidence(text, index, quoted) if _QUOTES_MESSAGE.search(text) else {}
+    found = answer(reading, facts, index, hits)
+    verdict, because = _verdict(found, facts)
+    hypotheses = with_signs(found.hypotheses, index) if verdict != "unknown" else ()
+    diagnosis = Diagnosis(
+        verdict=verdict,
+        input=InputInfo("question", bytes=len(text.encode("utf-8", "replace"))),
+        hypotheses=tuple(item for item in hypotheses[:6] if item.confidence >= 0.1 or item is hypotheses[0]),
+        ruled_out=found.ruled_out,
+        facts=fact_values(facts),
+        nearest=_nearest(found, index) if verdict == "unknown" else (),
+        because=because,
+        interpreted=_interpreted(facts, reading.corrected),
+    )
+    return with_advice(diagnosis, facts, index)
+
+
+def _quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str, list[Evidence]]:
+    strengths = {(rule.id, signature.name): signature.strength for rule in index.rules.rules for signature in rule.signatures}
+    evidence: dict[str, list[Evidence]] = {}
+    for entry, lines in quoted(text).items():
+        for seen in lines:
+            for match in seen.matches:
+                pattern = index.rules.patterns[match.pattern]
+                if pattern.target == "signature" and pattern.owner == entry:
+                    strength = strengths[(entry, pattern.name)]
+                    evidence.setdefault(entry, []).append(
+                        Evidence("signature", pattern.name, "your question", seen.line.number, None, None, seen.line.text[:200], strength)
+                    )
+    return evidence
+
+
+def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
+    if not found.hypotheses or found.hypotheses[0].confidence < weights.MATCHED:
+        contradicted = f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
+        more = "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
+        return "unknown", f"No entry of the catalog fits well enough.{contradicted}{more}"
+    first = found.hypotheses[0]
+    second = found.hypotheses[1] if len(found.hypotheses) > 1 else None
+    if second is not None and first.confidence - second.confidence < weights.CLOSE:
+        return "ambiguous", "Two entries fit nearly alike; the question below decides."
+    return "matched", ""
+
+
+def _nearest(found: Answer, index: Index) -> tuple[Near, ...]:
+    near = []
+    for out in found.ruled_out[:2]:
+        near.append(Near(out.id, index.entry(out.id).meta.title, f"ruled out: {out.because}"))
+    for item in found.hypotheses[:3]:
+        words = [piece.text for piece in item.evidence if piece.what == "words"]
+        shared = f"shares only {', '.join(words[:5])}" if words else "shares little with the question"
+        near.append(Near(item.id, item.title, f"{item.title}; {shared}"))
+    return tuple(near[:4])
+
+
+def _interpreted(facts: FactSet, corrected: tuple[tuple[str, str], ...]) -> str:
+    said = "; ".join(
+        f"{name} = {', '.join(spell(value) for value in facts.values(name))}"
+        for name in facts.names()
+        if any(fact.origin == "question" for fact in facts.of(name))
+    )
+    spelt = ", ".join(f"{wrong} as {right}" for wrong, right in corrected)
+    return said + (f" (read {spelt})" if spelt else "")

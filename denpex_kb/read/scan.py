@@ -1,0 +1,213 @@
+"""One pass over a log: all patterns at once, and only lines that match reach Python."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from denpex_kb.model.display import printable
+from denpex_kb.model.events import Line, Match, Origin, Reading, Seen
+from denpex_kb.model.facts import Fact, FactValue
+from denpex_kb.model.rules import RuleSet, ScanPattern
+from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
+from denpex_kb.read.timestamps import TimeReader
+
+if TYPE_CHECKING:
+    import hyperscan
+
+KEEP = 4000  # matched lines kept per pattern and file; beyond, they are only counted
+TAIL = 256 << 10  # bytes at the end of a file in which progress is looked for
+_FRAME = re.compile(
+    r'File "[^"]{1,500}", line \d+|^\s*\S.{0,300} \([^()\s]{1,300}:\d+\)|^\s*#\d+\s+(?:0x[0-9a-f]+ in )?\S|^\s*at \S'
+)
+_KERNEL = re.compile(
+    r"NVRM|nvidia-nvswitch|kernel:|\[\s*\d+\.\d{6}\]|dmesg|Out of memory|oom[-_]kill|EDAC|mce:|mlx5|SXid|Killed process|^\[\w{3} \w{3} "
+)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (log times state no zone)
+_EMITTERS = {"stack": _FRAME, "kernel": _KERNEL}
+
+
+class Scanner:
+    """Scans logs with one set of patterns."""
+
+    def __init__(self, rules: RuleSet, database: hyperscan.Database, prefixes: PrefixReader, times: TimeReader) -> None:
+        """Keep the patterns; each is compiled for Python when a line first matches it."""
+        self._patterns = rules.patterns
+        self._database = database
+        self._prefixes = prefixes
+        self.times = times
+        self._compiled: dict[int, tuple[re.Pattern[str], re.Pattern[str] | None]] = {}
+        self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name == "progress")
+
+    def scan(self, chunks: Iterable[bytes], origin: Origin) -> Reading:
+        """Read one log to its end."""
+        return _FileScan(self, origin).run(chunks)
+
+    def compiled(self, index: int) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        """Return a pattern and its `unless`, compiled."""
+        if index not in self._compiled:
+            pattern = self._patterns[index]
+            self._compiled[index] = (re.compile(pattern.pattern), re.compile(pattern.unless) if pattern.unless else None)
+        return self._compiled[index]
+
+    def check(self, index: int, message: str, line: str) -> Match | None:
+        """Confirm in Python what Hyperscan found, on the message behind the prefix, and take its groups."""
+        pattern, unless = self.compiled(index)
+        declared = self._patterns[index]
+        found = pattern.search(message)
+        if found is None and not declared.pattern.startswith("^"):
+            found = pattern.search(line)
+        if found is None or (unless is not None and unless.search(line)):
+            return None
+        emitter = _EMITTERS.get(declared.where)
+        if emitter is not None and not emitter.search(line):
+            return None
+        return Match(index, tuple(group or "" for group in found.groups()))
+
+
+class _FileScan:
+    """The state of one pass over one file."""
+
+    def __init__(self, scanner: Scanner, origin: Origin) -> None:
+        self.scanner = scanner
+        self.origin = origin
+        self.prefixes = scanner._prefixes  # noqa: SLF001 (one module)
+        self.patterns: tuple[ScanPattern, ...] = scanner._patterns  # noqa: SLF001
+        self.reading = Reading(origin)
+        self.counts: Counter[int] = Counter()
+        self.year: int | None = None
+        self.tail: bytes = b""
+        self.tail_line = 1
+
+    def run(self, chunks: Iterable[bytes]) -> Reading:
+        pieces = by_lines(to_utf8(chunks))
+        first = next(pieces, b"")
+        if first:
+            sample = clean(first[: 256 << 10]).decode("utf-8", "replace").split("\n")
+            self.prefixes = self.prefixes.sample(sample)
+            self.year = _year(sample)
+        line = 1
+        for piece in chain((first,), pieces) if first else ():
+            piece = clean(piece)  # noqa: PLW2901 (the raw piece is not wanted again)
+            self._piece(piece, line)
+            self._remember_tail(piece, line)
+            line += piece.count(b"\n")
+            self.reading.size += len(piece)
+        self.reading.lines = line - 1 + bool(self.tail and not self.tail.endswith(b"\n"))
+        self.reading.counts = dict(self.counts)
+        self._read_tail()
+        return self.reading
+
+    def _remember_tail(self, piece: bytes, line: int) -> None:
+        joined = self.tail + piece if len(piece) < TAIL else piece
+        if len(joined) > 2 * TAIL:
+            cut = joined.rfind(b"\n", 0, len(joined) - TAIL) + 1
+            joined = joined[cut or len(joined) - TAIL :]
+        self.tail = joined
+        self.tail_line = line + piece.count(b"\n") - joined.count(b"\n")
+
+    def _piece(self, piece: bytes, first_line: int) -> None:
+        hits: list[tuple[int, int]] = []
+        append = hits.append
+        self.scanner._database.scan(  # noqa: SLF001
+            piece, match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)) and None
+        )
+        if not hits:
+            return
+        hits.sort()
+        line, counted, at, size = first_line, 0, 0, len(hits)
+        while at < size:
+            end = hits[at][0]
+            start = piece.rfind(b"\n", 0, max(end - 1, 0)) + 1
+            stop = piece.find(b"\n", max(end - 1, start))
+            stop = len(piece) if stop < 0 else stop
+            indices: set[int] = set()
+            while at < size and hits[at][0] <= stop + 1 and (hits[at][0] <= stop or hits[at][0] - 1 < stop):
+                indices.add(hits[at][1])
+                at += 1
+            if not indices:  # a match of the line feed itself
+                at += 1
+                continue
+            line += piece.count(b"\n", counted, start)
+            counted = start
+            self._matched(piece[start:stop], line, self.reading.size + start, indices)
+
+    def _matched(self, raw: bytes, number: int, offset: int, indices: set[int]) -> None:
+        wanted = {index for index in indices if self.counts[index] < KEEP}
+        self.counts.update(indices)
+        if not wanted:
+            return
+        line, text = self._line(raw, number, offset)
+        matches = [match for index in sorted(wanted) if (match := self.scanner.check(index, line.text, text))]
+        if not matches:
+            return
+        kept = tuple(match for match in matches if self.patterns[match.pattern].target != "fact")
+        for match in matches:
+            pattern = self.patterns[match.pattern]
+            if pattern.target == "fact":
+                self._fact(pattern, match, line)
+        if kept:
+            self.reading.seen.append(Seen(line, kept))
+
+    def _line(self, raw: bytes, number: int, offset: int) -> tuple[Line, str]:
+        raw = last_written(raw)
+        text = raw[: 4 * CLIP].decode("utf-8", "replace")[:CLIP]
+        prefix = self.prefixes.read(text)
+        stamp = self.scanner.times.parse_time(prefix.time_text or text, self.year)
+        origin = self.origin
+        rank = prefix.rank if prefix.rank is not None else origin.rank
+        if rank is not None:
+            self.reading.ranks.add(rank)
+        clock = (stamp.when - _EPOCH).total_seconds() if stamp is not None else None
+        line = Line(
+            file=origin.name,
+            number=number,
+            text=printable(prefix.rest),
+            offset=offset,
+            rank=rank,
+            local_rank=prefix.local_rank if prefix.local_rank is not None else origin.local_rank,
+            task=prefix.task,
+            host=prefix.host or prefix.pod or origin.host,
+            pid=prefix.pid,
+            device=prefix.device,
+            attempt=origin.attempt or 0,
+            time=stamp.when.isoformat() if stamp is not None and stamp.known == "full" else None,
+            clock=clock,
+        )
+        return line, text
+
+    def _fact(self, pattern: ScanPattern, match: Match, line: Line) -> None:
+        value: FactValue = pattern.value if pattern.value is not None else (match.groups[0] if match.groups else line.text)
+        if isinstance(value, str) and value.isdigit() and not pattern.owner.endswith(".version"):
+            value = int(value)
+        origin = "stack" if _FRAME.search(line.text) else "log"
+        self.reading.facts.append(
+            Fact(pattern.owner, value, origin, line.file, line.number, line.rank, line.text[:200])  # type: ignore[arg-type]
+        )
+
+    def _read_tail(self) -> None:
+        """Look at the end of the file: the last line, and progress where the scan did not look for it."""
+        lines = self.tail.split(b"\n")
+        progress = self.scanner._progress  # noqa: SLF001
+        for back, raw in enumerate(lines):
+            number = self.tail_line + back
+            if not raw.strip():
+                continue
+            line, text = self._line(raw, number, 0)
+            self.reading.last = line
+            matches = tuple(match for index in progress if (match := self.scanner.check(index, line.text, text)))
+            if matches:
+                self.reading.progress.append(Seen(line, matches))
+
+
+def _year(sample: list[str]) -> int | None:
+    """Return the year of the first full time stamp, for those that name none."""
+    for line in sample[:400]:
+        if (match := re.search(r"\b(20[12]\d)[-/]\d\d[-/]\d\d", line)) is not None:
+            return int(match.group(1))
+    return None

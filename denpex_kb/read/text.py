@@ -1,0 +1,87 @@
+"""Bytes of any encoding → clean lines: no control sequences, UTF-8, carriage returns resolved."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+CLIP = 4000  # characters of one line that are looked at by Python
+# CSI and OSC sequences, two-character escapes
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,16}[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def clean(chunk: bytes) -> bytes:
+    """Remove escape sequences and control characters; line feeds stay where they were."""
+    if b"\x1b" in chunk:
+        chunk = _ANSI.sub(b"", chunk)
+    if b"\r" in chunk:
+        chunk = chunk.replace(b"\r\n", b"\n")
+    return _CONTROLS.sub(b"", chunk) if _CONTROLS.search(chunk) else chunk
+
+
+def last_written(line: bytes) -> bytes:
+    """Return what a terminal would show of a line with carriage returns."""
+    return line.rstrip(b"\r").rsplit(b"\r", 1)[-1] if b"\r" in line else line
+
+
+def encoding_of(head: bytes) -> str:
+    """Guess the encoding of a file by its first bytes: a byte order mark, or the zeros of UTF-16."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    sample = head[:512]
+    if len(sample) >= 8:
+        odd, even = sample[1::2].count(0), sample[0::2].count(0)
+        half = len(sample) // 2
+        if odd > 0.6 * half and even < 0.1 * half:
+            return "utf-16-le"
+        if even > 0.6 * half and odd < 0.1 * half:
+            return "utf-16-be"
+    return "utf-8"
+
+
+def is_binary(head: bytes) -> bool:
+    """Say whether the first bytes are no text in any encoding that is read."""
+    if encoding_of(head) != "utf-8" or not head:
+        return False
+    sample = head[:4096]
+    odd = sum(1 for byte in sample if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
+    return odd > 0.1 * len(sample)
+
+
+def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Turn a stream of any known encoding into UTF-8 (broken bytes are kept; later decoding marks them)."""
+    iterator = iter(chunks)
+    first = next(iterator, b"")
+    encoding = encoding_of(first)
+    if encoding == "utf-8":
+        yield first.removeprefix(codecs.BOM_UTF8)
+        yield from iterator
+        return
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    yield decoder.decode(first).encode()
+    for chunk in iterator:
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+def by_lines(chunks: Iterable[bytes], limit: int = 8 << 20) -> Iterator[bytes]:
+    """Regroup a stream into pieces that end at a line feed.
+
+    A line longer than `limit` bytes is cut there, so that memory stays flat; the pieces of such a line join to it again.
+    """
+    held = b""
+    for chunk in chunks:
+        held = held + chunk if held else chunk
+        end = held.rfind(b"\n") + 1
+        if end:
+            yield held[:end]
+            held = held[end:]
+        elif len(held) > limit:
+            yield held
+            held = b""
+    if held:
+        yield held

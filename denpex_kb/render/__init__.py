@@ -1,0 +1,1 @@
+"""A diagnosis or an entry → terminal, Markdown, JSON. Nothing is computed here."""

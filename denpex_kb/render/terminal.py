@@ -1,0 +1,273 @@
+"""A diagnosis on the terminal, for a tired person: what, who, why, what to do, how to check."""
+
+from __future__ import annotations
+
+from denpex_kb.model.diagnosis import Collateral, Diagnosis, Evidence, Hypothesis
+from denpex_kb.model.display import one_line
+from denpex_kb.render.paper import Paper, Tone
+
+_MOST_EVIDENCE = 4
+_MOST_OTHERS = 3
+_MOST_CODE = 16
+_VERDICTS: dict[str, tuple[str, Tone]] = {
+    "matched": ("MATCHED", "good"),
+    "ambiguous": ("AMBIGUOUS", "warn"),
+    "stalled": ("STALLED", "warn"),
+    "unknown": ("UNKNOWN", "warn"),
+    "healthy": ("HEALTHY", "good"),
+}
+ACTIONS = {
+    "wait": "Wait",
+    "restart": "Restart",
+    "exclude_nodes": "Exclude the node",
+    "fix_config": "Change the configuration",
+    "fix_code": "Change the code",
+    "fix_environment": "Mend the environment",
+    "escalate": "Escalate",
+    "capture": "Collect more",
+}
+
+
+def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
+    """Write the answer; `quiet` gives the first lines only."""
+    _head(diagnosis, paper)
+    if not quiet:
+        _interpreted(diagnosis, paper)
+        _action(diagnosis, paper)
+        _began(diagnosis, paper)
+        _why(diagnosis, paper)
+        _first_error(diagnosis, paper)
+        _fix(diagnosis, paper)
+        _verify(diagnosis, paper)
+        _collateral(diagnosis, paper)
+        _attempts(diagnosis, paper)
+        _others(diagnosis, paper)
+        _questions(diagnosis, paper)
+        _read_on(diagnosis, paper)
+        _notes(diagnosis, paper)
+    return paper.text()
+
+
+def percent(confidence: float) -> str:
+    """Write a confidence as people read it."""
+    return f"{round(confidence * 100)} %"
+
+
+def _head(diagnosis: Diagnosis, paper: Paper) -> None:
+    word, tone = _VERDICTS[diagnosis.verdict]
+    best = diagnosis.hypotheses[0] if diagnosis.hypotheses else None
+    title = best.title if best else diagnosis.because
+    tail = f"  ({percent(best.confidence)})" if best else ""
+    head = f"{word}  {title}{tail}"
+    parts = paper._wrap(one_line(head), 0)  # noqa: SLF001
+    first = parts[0]
+    paper.raw(paper.paint(first[: len(word)], tone) + paper.paint(first[len(word) :], "bold"))
+    for part in parts[1:]:
+        paper.raw(paper.paint(part, "bold"))
+    if best:
+        origin = "" if best.origin == "denpex" else f" · from {one_line(best.origin)}"
+        paper.line(f"{best.id}{origin}", "dim")
+        if diagnosis.because:
+            paper.line(diagnosis.because, "plain")
+    paper.blank()
+
+
+def _interpreted(diagnosis: Diagnosis, paper: Paper) -> None:
+    if diagnosis.interpreted:
+        paper.section("READ AS").line(diagnosis.interpreted, "dim")
+        paper.blank()
+
+
+def _action(diagnosis: Diagnosis, paper: Paper) -> None:
+    action = diagnosis.action
+    if action is None:
+        return
+    section = paper.section("DO NOW")
+    restart = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[action.restart_helps]
+    section.line(f"{ACTIONS[action.kind]}: {action.text}{restart}")
+    if diagnosis.targets:
+        section.line("Where: " + ", ".join(map(one_line, diagnosis.targets)))
+    paper.blank()
+
+
+def _began(diagnosis: Diagnosis, paper: Paper) -> None:
+    began = diagnosis.initiating
+    if began is None:
+        return
+    section = paper.section("BEGAN")
+    where = f"rank {began.rank}" if began.rank is not None else (f"ranks {_spans(began.ranks)}" if began.ranks else "rank unknown")
+    host = f" on {one_line(began.host)}" if began.host else ""
+    section.line(f"{where}{host}: {began.why}" if began.why else f"{where}{host}", "bold")
+    if began.file is not None:
+        section.line(f"{one_line(began.file)}:{began.line}", "dim")
+        section.clipped(began.text, "bad", 2)
+    if diagnosis.silent_ranks:
+        section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {_spans(diagnosis.silent_ranks)}", "warn")
+    paper.blank()
+
+
+def _why(diagnosis: Diagnosis, paper: Paper) -> None:
+    if not diagnosis.hypotheses:
+        return
+    best = diagnosis.hypotheses[0]
+    evidence = _telling(best.evidence)
+    if not evidence and not best.against:
+        return
+    section = paper.section("WHY")
+    words = [item.text for item in best.evidence if item.what == "words"]
+    if words:
+        section.line("your words: " + ", ".join(words))
+    for item in evidence[:_MOST_EVIDENCE]:
+        _evidence(item, section)
+    if len(evidence) > _MOST_EVIDENCE:
+        section.line(f"and {len(evidence) - _MOST_EVIDENCE} more (--format json shows all)", "dim")
+    for item in best.against:
+        section.line(f"against: {item.text}", "warn")
+    paper.blank()
+
+
+def _telling(evidence: tuple[Evidence, ...]) -> list[Evidence]:
+    return [item for item in evidence if item.what != "words"]
+
+
+def _evidence(item: Evidence, section: object) -> None:
+    rank = f" rank {item.rank}" if item.rank is not None else ""
+    times = f", {item.count} times" if item.count > 1 else ""
+    if item.file is not None and item.what in ("signature", "relation", "absence"):
+        section.line(f"{one_line(item.file)}:{item.line}{rank}{times}  [{item.name}]", "dim")  # type: ignore[attr-defined]
+        section.clipped(item.text, "plain", 2)  # type: ignore[attr-defined]
+    elif item.what == "fact":
+        place = f"{one_line(item.file)}:{item.line}" if item.file else "your words"
+        section.line(f"{item.text}  ({place})")  # type: ignore[attr-defined]
+    else:
+        section.line(item.text or item.name)  # type: ignore[attr-defined]
+
+
+def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
+    error = diagnosis.first_error
+    if error is None or diagnosis.verdict not in ("unknown", "stalled"):
+        return
+    section = paper.section("FIRST")
+    rank = f" rank {error.rank}" if error.rank is not None else ""
+    section.line(f"the first real error: {one_line(error.file)}:{error.line}{rank}", "dim")
+    section.line(error.text, "bad", 2)
+    paper.blank()
+
+
+def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
+    fix = diagnosis.fix
+    if fix is None:
+        return
+    section = paper.section("FIX")
+    section.line(fix.summary)
+    if fix.variant and fix.variant != "Fix":
+        section.line(f"{fix.variant} ({fix.applies_because})", "dim")
+    for number, step in enumerate(fix.steps, 1):
+        section.line(f"{number}. {_plain(step)}", hang=3)
+    for snippet in fix.snippets:
+        section.code(snippet.text, most=_MOST_CODE)
+    for label, how in fix.placeholders.items():
+        section.line(f"{label}: find it with  {how}", "warn")
+    for note in fix.notes[:2]:
+        section.line(_plain(note), "dim")
+    if fix.others:
+        section.line(f"For other set-ups: {'; '.join(fix.others)} (denpex show {diagnosis.hypotheses[0].id})", "dim")
+    paper.blank()
+
+
+def _plain(markdown: str) -> str:
+    return markdown.replace("`", "").replace("**", "")
+
+
+def _verify(diagnosis: Diagnosis, paper: Paper) -> None:
+    if diagnosis.verify is None:
+        return
+    section = paper.section("VERIFY")
+    section.code(diagnosis.verify.command, indent=0, most=8)
+    section.line("Expect: " + _plain(diagnosis.verify.expect))
+    paper.blank()
+
+
+def _collateral(diagnosis: Diagnosis, paper: Paper) -> None:
+    if not diagnosis.collateral:
+        return
+    section = paper.section("COLLATERAL")
+    for item in diagnosis.collateral[:3]:
+        section.line(_folded(item), "dim")
+    if len(diagnosis.collateral) > 3:
+        section.line(f"and {len(diagnosis.collateral) - 3} more kinds", "dim")
+    paper.blank()
+
+
+def _folded(item: Collateral) -> str:
+    who = f"rank{'s' * (len(item.ranks) > 1)} {_spans(item.ranks)}: " if item.ranks else ""
+    times = f" × {item.count}" if item.count > 1 else ""
+    return f"{who}{item.event}{times}, first {one_line(item.first.file)}:{item.first.line}: {item.because}"
+
+
+def _attempts(diagnosis: Diagnosis, paper: Paper) -> None:
+    if len(diagnosis.attempts) < 2:
+        return
+    section = paper.section("ATTEMPTS")
+    for attempt in diagnosis.attempts:
+        best = next((incident.hypotheses[0] for incident in attempt.incidents if incident.hypotheses), None)
+        section.line(f"{attempt.number}: {attempt.outcome}" + (f", {best.id} ({percent(best.confidence)})" if best else ""))
+    paper.blank()
+
+
+def _others(diagnosis: Diagnosis, paper: Paper) -> None:
+    others = diagnosis.hypotheses[1 : 1 + _MOST_OTHERS]
+    if others:
+        section = paper.section("OR ELSE")
+        for other in others:
+            section.line(_other(other), hang=6)
+        paper.blank()
+    if diagnosis.nearest:
+        section = paper.section("NEAREST")
+        for near in diagnosis.nearest[:_MOST_OTHERS]:
+            section.line(f"{near.id}: {near.why_not}", hang=2)
+        paper.blank()
+    if diagnosis.ruled_out and diagnosis.hypotheses:
+        section = paper.section("NOT")
+        for out in diagnosis.ruled_out[:2]:
+            section.line(f"{out.id}: {one_line(out.because)}", "dim", hang=2)
+        paper.blank()
+
+
+def _other(other: Hypothesis) -> str:
+    sign = f": {_plain(other.sign)}" if other.sign else f": {other.title}"
+    return f"{percent(other.confidence):>4}  {other.id}{sign}"
+
+
+def _questions(diagnosis: Diagnosis, paper: Paper) -> None:
+    if not diagnosis.next_questions:
+        return
+    question = diagnosis.next_questions[0]
+    section = paper.section("DECIDES")
+    section.line(question.question, "bold")
+    section.line(f"find out: {question.how_to_find}", "dim")
+    paper.blank()
+
+
+def _read_on(diagnosis: Diagnosis, paper: Paper) -> None:
+    if diagnosis.hypotheses:
+        entry_id = diagnosis.hypotheses[0].id
+        paper.section("MORE").line(f"denpex show {entry_id} · denpex checklist {entry_id}", "dim")
+
+
+def _notes(diagnosis: Diagnosis, paper: Paper) -> None:
+    for note in diagnosis.input.notes[:6]:
+        paper.section("NOTE").line(one_line(note), "warn")
+    if len(diagnosis.input.notes) > 6:
+        paper.section("NOTE").line(f"and {len(diagnosis.input.notes) - 6} more (--format json)", "warn")
+
+
+def _spans(numbers: tuple[int, ...]) -> str:
+    """Write ranks as spans: 0-6, 9."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)

@@ -1,0 +1,1 @@
+"""What stands on the pipeline and measures it: a labelled corpus, the samples of entries."""
