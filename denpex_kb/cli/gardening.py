@@ -129,7 +129,7 @@ def run_score(
         folders = [folder for folder in folders if folder.name == part]
         if not folders:
             raise InputError(f"{corpus} has no part {part!r}")
-    scores = [score_part(kb, folder, kb.index.rules.parents, progress, forms) for folder in folders]
+    scores = [score_part(kb, folder, kb.index.rules.generic, progress, forms) for folder in folders]
     text = to_json(Report("denpex.score/1", tuple(scores))) if as_json else report_text(scores)
     below: list[str] = []
     if gate is not None:

@@ -87,7 +87,7 @@ def who_began(events: Sequence[Event], ranks: Ranks, overtaken: Overtaken, reaso
     if chosen is None:
         return Began(None, None, (), _fold(standing, None, reasons), tuple(events))
     alike = tuple(event for event in firsts if _same(event, chosen))
-    initiating = _initiating(chosen, alike, firsts, ranks)
+    initiating = _initiating(chosen, alike, firsts, ranks, standing)
     return Began(initiating, chosen, alike, _fold(standing, chosen, reasons), tuple(events))
 
 
@@ -150,12 +150,14 @@ def _same(left: Event, right: Event) -> bool:
     return left.kind == right.kind and core_text(left.seen.line.text) == core_text(right.seen.line.text)
 
 
-def _initiating(chosen: Event, alike: Sequence[Event], firsts: Sequence[Event], ranks: Ranks) -> Initiating:
+def _initiating(
+    chosen: Event, alike: Sequence[Event], firsts: Sequence[Event], ranks: Ranks, events: Sequence[Event]
+) -> Initiating:
     line = chosen.seen.line
     involved = sorted({event.seen.line.rank for event in alike if event.seen.line.rank is not None})
     expected = ranks.world_size or len(ranks.known)
     everyone = len(involved) > 1 and len(involved) >= _ALL * max(expected, 1)
-    rank = None if everyone else _stated_rank(chosen)
+    rank = None if everyone or _alone(ranks) else _stated_rank(chosen, events)
     why = _why(chosen, involved, firsts, everyone=everyone)
     return Initiating(
         rank=rank,
@@ -170,7 +172,12 @@ def _initiating(chosen: Event, alike: Sequence[Event], firsts: Sequence[Event], 
     )
 
 
-def _stated_rank(event: Event) -> int | None:
+def _alone(ranks: Ranks) -> bool:
+    """Say whether the job has one rank, as far as the input shows: then no rank began it before another."""
+    return len(ranks.known) <= 1 and (ranks.world_size or 1) == 1
+
+
+def _stated_rank(event: Event, events: Sequence[Event]) -> int | None:
     line = event.seen.line
     if line.rank is not None and event.kind in ("exception", "crash"):
         return line.rank
@@ -178,7 +185,21 @@ def _stated_rank(event: Event) -> int | None:
         stated = event.values.get(name, "")
         if stated.isdigit():
             return int(stated)
-    return line.rank
+    if line.rank is not None:
+        return line.rank
+    return _rank_by_exit(event, events)
+
+
+def _rank_by_exit(event: Event, events: Sequence[Event]) -> int | None:
+    """A line without rank is that of the one process that ended as such a line makes it end."""
+    wanted = {"exception": ("1",), "crash": ("-6", "-11", "-7", "-4", "134", "139", "135"), "kernel": ("-9", "137")}.get(event.kind, ())
+    stated = {
+        exit_.values.get("rank") or exit_.values.get("local_rank")
+        for exit_ in events
+        if exit_.kind == "exit" and exit_.values.get("exitcode") in wanted
+    } - {None}
+    only = stated.pop() if len(stated) == 1 else None
+    return int(only) if only is not None and only.isdigit() else None
 
 
 def _why(chosen: Event, involved: Sequence[int], firsts: Sequence[Event], *, everyone: bool) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from denpex_kb.derive.began import Began
-from denpex_kb.derive.blocks import identity
+from denpex_kb.derive.blocks import Identity, identity
 from denpex_kb.derive.ranks import Ranks
 from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.rules import RuleSet
@@ -29,27 +30,51 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
     """Say of every matched line whether the run made progress after it.
 
     A warning that is followed by steps is background. Only the printing process's own progress counts, or that of the
-    same file where processes cannot be told apart; a run that completed overtakes everything before it.
+    same file where processes cannot be told apart; a run that completed overtakes everything before it. A progress bar
+    that is only drawn again, at the step where it stood, is no progress.
     """
-    last_step: dict[object, int] = {}
+    steps = _Steps()
     for item in progress:
-        last_step[(item.line.file, identity(item.line))] = max(
-            last_step.get((item.line.file, identity(item.line)), 0), item.line.number
-        )
+        steps.add(item, _step(item, rules))
     for item in seen:
         if _is(item, rules, "completion"):
-            key = (item.line.file, identity(item.line))
-            last_step[key] = max(last_step.get(key, 0), item.line.number)
-    by_file: dict[str, int] = {}
-    for (file, _), number in last_step.items():  # type: ignore[misc]
-        by_file[file] = max(by_file.get(file, 0), number)
-    result: dict[tuple[str, int], bool] = {}
-    for item in seen:
-        line = item.line
-        own = last_step.get((line.file, identity(line)))
-        after = own if own is not None else (by_file.get(line.file) if line.rank is None else None)
-        result[(line.file, line.number)] = after is not None and after > line.number
-    return result
+            steps.add(item, float("inf"))
+    return {(item.line.file, item.line.number): steps.advanced_after(item.line) for item in seen}
+
+
+class _Steps:
+    """Where which process stood at which step."""
+
+    def __init__(self) -> None:
+        self._by_process: dict[tuple[str, Identity], list[tuple[int, float | None]]] = defaultdict(list)
+        self._by_file: dict[str, list[tuple[int, float | None]]] = defaultdict(list)
+
+    def add(self, item: Seen, step: float | None) -> None:
+        self._by_process[(item.line.file, identity(item.line))].append((item.line.number, step))
+        self._by_file[item.line.file].append((item.line.number, step))
+
+    def advanced_after(self, line: Line) -> bool:
+        own = self._by_process.get((line.file, identity(line)))
+        if own is None:
+            own = self._by_file.get(line.file, []) if line.rank is None else []
+        before = [step for number, step in own if number < line.number and step is not None]
+        after = [step for number, step in own if number > line.number]
+        stated = [step for step in after if step is not None]
+        if stated:
+            return max(stated) > max(before, default=-1.0)
+        return len(after) > 1
+
+
+def _step(item: Seen, rules: RuleSet) -> float | None:
+    for match in item.matches:
+        gives = rules.patterns[match.pattern].gives
+        if "step" in gives:
+            text = match.groups[gives.index("step")].replace(",", "")
+            try:
+                return float(text)
+            except ValueError:
+                return None
+    return None
 
 
 def run_state(
@@ -85,7 +110,7 @@ def run_state(
     if silent is not None:
         return RunState("stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps)
     if progress:
-        return RunState("running", "the last lines are steps of training", progress[-1].line, steps)
+        return RunState("running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps)
     return RunState("unknown", "the input ends in mid-flight: it shows neither a failure nor an end", None, steps)
 
 

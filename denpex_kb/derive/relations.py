@@ -38,7 +38,7 @@ class _Report(Struct, frozen=True):
 
 def find_relations(seen: Sequence[Seen], rules: RuleSet, ranks: Ranks, began: Began) -> dict[str, Relation]:
     """Find every relation that holds in one attempt."""
-    found = [*_collectives(list(_reports(seen, rules)), ranks), *_alike(began)]
+    found = [*_collectives(list(_reports(seen, rules)), ranks), *_alike(began), *_local(began, ranks)]
     return {relation.name: relation for relation in found}
 
 
@@ -84,6 +84,15 @@ def _collectives(reports: Sequence[_Report], ranks: Ranks) -> Iterable[Relation]
                 tuple(sorted(members)),
                 f"world size {ranks.world_size}",
             )
+
+
+def _local(began: Began, ranks: Ranks) -> Iterable[Relation]:
+    """One rank raised an exception of its own, in a job of several."""
+    event = began.event
+    several = len(ranks.known) > 1 or (ranks.world_size or 1) > 1 or bool(began.collateral)
+    if event is not None and event.kind == "exception" and several and began.initiating is not None and not began.initiating.ranks[1:]:
+        rank = event.seen.line.rank
+        yield Relation("local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,))
 
 
 def _alike(began: Began) -> Iterable[Relation]:

@@ -101,8 +101,8 @@ def make_rules(entries: Iterable[Entry], kb: Kb) -> tuple[RuleSet, list[Finding]
         for fact in kb.facts
         for pattern in fact.log
     ]
-    parents = frozenset(rule.parent for rule in rules if rule.parent)
-    return RuleSet(tuple(rules), tuple(patterns), parents), findings
+    generic = frozenset(rule.id for rule in rules if rule.standing != "specific")
+    return RuleSet(tuple(rules), tuple(patterns), generic), findings
 
 
 def _rule(entry: Entry) -> Rule:
@@ -114,6 +114,7 @@ def _rule(entry: Entry) -> Rule:
         phase=meta.phase,
         kind=meta.kind,
         role=meta.role,
+        standing=meta.standing,
         frequency=meta.frequency,
         parent=meta.specialises,
         signatures=tuple(map(_rule_signature, meta.signatures)),

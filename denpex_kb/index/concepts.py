@@ -13,8 +13,8 @@ from denpex_kb.model.kb import Kb
 
 _TOKEN = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_MIN_FUZZY_LENGTH = 4
-_FUZZY_CUTOFF = 0.74
+_MIN_FUZZY_LENGTH = 5
+_FUZZY_CUTOFF = 0.79
 
 
 class Meaning(Struct, frozen=True, array_like=True):
@@ -45,6 +45,7 @@ class Concept(Struct, frozen=True):
     value: FactValue
     words: str
     implied: bool = False
+    implies: tuple[str, ...] = ()  # tokens of what follows from it
 
     @property
     def token(self) -> str:
@@ -68,6 +69,13 @@ def token(fact: str, value: FactValue) -> str:
 def tokens(text: str) -> list[str]:
     """Split a text into lower-case words at everything but letters and digits."""
     return _TOKEN.findall(text.lower())
+
+
+def singular(word: str) -> str:
+    """Take a plural s off: questions and entries differ in it more than in anything else."""
+    if len(word) > 3 and word.isascii() and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+    return word
 
 
 def make_lexicon(kb: Kb) -> Lexicon:
@@ -137,7 +145,8 @@ class Reader:
         found: dict[tuple[str, FactValue], Concept] = {}
 
         def state(meaning: Meaning, words: str) -> None:
-            found.setdefault((meaning.fact, meaning.value), Concept(meaning.fact, meaning.value, words))
+            implied = tuple(token(fact, value) for fact, value in meaning.implies.items())
+            found.setdefault((meaning.fact, meaning.value), Concept(meaning.fact, meaning.value, words, implies=implied))
             for fact, value in meaning.implies.items():
                 found.setdefault((fact, value), Concept(fact, value, words, implied=True))
 
@@ -161,7 +170,7 @@ class Reader:
             if phrase in lexicon.same:
                 left.append(lexicon.same[phrase])
             elif phrase not in lexicon.phrases and phrase not in lexicon.ignore:
-                left.append(phrase)
+                left.append(singular(phrase))
             at += size
         return Reading(tuple(found.values()), tuple(dict.fromkeys(left)), tuple(corrected))
 
@@ -177,7 +186,7 @@ class Reader:
             if phrase in lexicon.same:
                 result.append(lexicon.same[phrase])
             if phrase not in lexicon.ignore:
-                result += words[at : at + size]
+                result += map(singular, words[at : at + size])
             at += size
         return " ".join(result)
 
@@ -217,7 +226,7 @@ class Reader:
             len(word) >= _MIN_FUZZY_LENGTH
             and not any(character.isdigit() for character in word)
             and word.isascii()
-            and word not in known
+            and singular(word) not in known
             and word not in self._lexicon.ignore
         )
 

@@ -78,7 +78,7 @@ def rank_entries(
             continue
         scored.append(item)
     _settle_families(scored)
-    _settle_roles(scored)
+    _settle_tiers(scored)
     scored.sort(key=lambda item: (-item.odds, item.rule.id))
     hypotheses = [_hypothesis(item) for item in scored]
     good = [item for item in hypotheses if item.confidence >= weights.MATCHED]
@@ -148,15 +148,24 @@ def _settle_families(scored: list[_Scored]) -> None:
             parent.odds = min(parent.odds, item.odds - 0.6)
 
 
-def _settle_roles(scored: list[_Scored]) -> None:
-    """An event that another failure causes never wins where an initiating entry has its evidence."""
-    initiating = [item for item in scored if item.rule.role == "initiating" and weights.confidence(item.odds) >= weights.MATCHED]
-    if not initiating:
-        return
-    best = max(item.odds for item in initiating)
-    for item in scored:
-        if item.rule.role == "collateral":
-            item.odds = min(item.odds, best - 1.0)
+def _tier(item: _Scored) -> int:
+    """What names a failure goes before what only says its kind, an initiating event before what follows from one."""
+    rule = item.rule
+    if rule.standing == "summary":
+        return 1 if item.decisive and rule.role == "initiating" else 4
+    return (2 if rule.role == "collateral" else 0) + (1 if rule.standing == "generic" else 0)
+
+
+def _settle_tiers(scored: list[_Scored]) -> None:
+    """Let an entry of a lower tier never win where one of a higher tier has its evidence."""
+    for tier in (1, 2, 3, 4):
+        above = [
+            item.odds for item in scored if _tier(item) < tier and weights.confidence(item.odds) >= weights.MATCHED
+        ]
+        if above:
+            for item in scored:
+                if _tier(item) == tier:
+                    item.odds = min(item.odds, max(above) - weights.TIER)
 
 
 def _hypothesis(item: _Scored) -> Hypothesis:

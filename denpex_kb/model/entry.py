@@ -9,6 +9,9 @@ from msgspec import Meta, Struct
 
 Kind = Literal["hang", "crash", "oom", "slow", "divergence", "silent-wrong"]
 Role = Literal["initiating", "collateral"]
+# specific: names a failure; generic: says what kind of thing happened, and gives way to what names it;
+# summary: a launcher's own account, which gives way to everything
+Standing = Literal["specific", "generic", "summary"]
 Strength = Literal["decisive", "strong", "supporting", "part"]
 Where = Literal["log", "stack", "kernel", "scheduler", "launcher", "config"]
 Within = Literal["line", "traceback", "rank", "job", "across"]
@@ -107,6 +110,7 @@ class FrontMatter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     phase: Slug
     kind: Kind
     role: Role
+    standing: Standing = "specific"
     severity: Literal["critical", "high", "medium", "low"]
     frequency: Literal["rare", "occasional", "common", "very-common"]
     tags: Annotated[tuple[str, ...], Meta(min_length=1)]

@@ -121,3 +121,4 @@ class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
     values: tuple[str, ...] = ()
     log: tuple[FactPattern, ...] = ()
     config: tuple[ConfigKey, ...] = ()
+    telling: float = 1.0  # how much a question's mention of it points at an entry; a set-up is mentioned with every failure

@@ -48,6 +48,7 @@ class Rule(Struct, frozen=True, array_like=True):
     phase: str
     kind: str
     role: str
+    standing: str
     frequency: str
     parent: str | None
     signatures: tuple[RuleSignature, ...]
@@ -61,4 +62,4 @@ class RuleSet(Struct, frozen=True):
 
     rules: tuple[Rule, ...]
     patterns: tuple[ScanPattern, ...]
-    parents: frozenset[str]
+    generic: frozenset[str]  # entries that only say what kind of thing happened

@@ -125,13 +125,11 @@ def _verdict(last: Pieces) -> tuple[Verdict, str]:
         return ("ambiguous" if close else "matched"), ""
     if state.outcome == "completed":
         return "healthy", f"Nothing failed: {state.why}."
-    if state.outcome == "running":
-        return "healthy", f"Nothing failed: {state.why}."
     if state.outcome == "stalled":
         return "stalled", f"Progress stopped, and nothing in the input says why: {state.why}."
     if state.outcome == "failed":
         return "unknown", "Something failed, and no entry of the catalog fits it."
-    return "unknown", f"No failure was recognised: {state.why}."
+    return "unknown", f"No failure was recognised: {state.why}. If the job hangs, say so with --hung."
 
 
 def _attempt(piece: Pieces, *, healthy_after: bool) -> Attempt:

@@ -111,14 +111,14 @@ def read_cases(folder: Path) -> list[Case]:
 
 
 def score_part(
-    kb: KnowledgeBase, folder: Path, parents: frozenset[str], progress: Callable[[str], None] = lambda _: None, forms: Sequence[str] = ()
+    kb: KnowledgeBase, folder: Path, generic: frozenset[str], progress: Callable[[str], None] = lambda _: None, forms: Sequence[str] = ()
 ) -> Score:
     """Run every case of one part and count.
 
     Args:
         kb: the knowledge base.
         folder: the part's folder.
-        parents: generic parents, which are right answers where the exact entry does not exist.
+        generic: generic entries, which are right answers where the exact entry does not exist.
         progress: told each case's id.
         forms: only these forms of input; all when empty.
     """
@@ -128,11 +128,11 @@ def score_part(
         if forms and case.form not in forms:
             continue
         progress(case.id)
-        outcomes.append(_run(kb, case, folder, known, parents))
+        outcomes.append(_run(kb, case, folder, known, generic))
     return _count(folder.name, outcomes)
 
 
-def _run(kb: KnowledgeBase, case: Case, folder: Path, known: frozenset[str], parents: frozenset[str]) -> Outcome:
+def _run(kb: KnowledgeBase, case: Case, folder: Path, known: frozenset[str], generic: frozenset[str]) -> Outcome:
     started = time.perf_counter()
     error = ""
     diagnosis: Diagnosis | None = None
@@ -143,7 +143,7 @@ def _run(kb: KnowledgeBase, case: Case, folder: Path, known: frozenset[str], par
     spent = (time.perf_counter() - started) * 1000
     group = group_of(case, known)
     answers = [hypothesis.id for hypothesis in diagnosis.hypotheses] if diagnosis is not None and diagnosis.recognised else []
-    right = diagnosis is not None and is_right(diagnosis, case, group, parents)
+    right = diagnosis is not None and is_right(diagnosis, case, group, generic)
     acceptable = {*case.expect, *case.also_ok}
     rank = diagnosis.initiating.rank if diagnosis is not None and diagnosis.initiating is not None else None
     multi = case.form in ("multirank", "log", "stacks") and group != "healthy"
@@ -173,7 +173,7 @@ def group_of(case: Case, known: frozenset[str]) -> str:
     return "foreign"
 
 
-def is_right(diagnosis: Diagnosis, case: Case, group: str, parents: frozenset[str]) -> bool:
+def is_right(diagnosis: Diagnosis, case: Case, group: str, generic: frozenset[str]) -> bool:
     """Say whether an answer counts as right."""
     silent = not diagnosis.recognised
     if group == "healthy":
@@ -186,7 +186,7 @@ def is_right(diagnosis: Diagnosis, case: Case, group: str, parents: frozenset[st
     best = diagnosis.hypotheses[0].id if diagnosis.hypotheses and not silent else None
     if group == "known":
         return best in acceptable
-    return silent or best in parents
+    return silent or best in generic
 
 
 def _count(part: str, outcomes: Sequence[Outcome]) -> Score:
