@@ -14,6 +14,7 @@ from denpex_kb.model.entry import Entry
 from denpex_kb.pipeline.question import diagnose_question, looks_like_log
 
 if TYPE_CHECKING:
+    from denpex_kb.model.events import Seen
     from denpex_kb.pipeline.logs import LogDiagnoser
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -53,7 +54,7 @@ class KnowledgeBase:
             raise InputError('the question is empty; ask e.g. denpex ask "hang first forward mixtral zero3"')
         if looks_like_log(text):
             return self._logs.text(text)
-        return diagnose_question(text, self.index, lambda quoted: self._logs.signature_hits(quoted))
+        return diagnose_question(text, self.index, self._quoted)
 
     def diagnose(self, paths: Paths, *, hung: bool = False) -> Diagnosis:
         """Diagnose log files, folders of per-rank logs, stack dumps, with configs beside them.
@@ -68,7 +69,9 @@ class KnowledgeBase:
         several = [paths] if isinstance(paths, str | PathLike) else list(paths)
         return self._logs.paths([Path(path) for path in several], hung=hung)
 
-    def diagnose_stream(self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False) -> Diagnosis:
+    def diagnose_stream(
+        self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False
+    ) -> Diagnosis:
         """Diagnose a stream of bytes, such as standard input.
 
         Raises:
@@ -87,6 +90,9 @@ class KnowledgeBase:
     def entries(self) -> list[Summary]:
         """Return a summary of every entry."""
         return self.index.summaries()
+
+    def _quoted(self, text: str) -> dict[str, list[Seen]]:
+        return self._logs.signature_hits(text)
 
     @cached_property
     def _logs(self) -> LogDiagnoser:

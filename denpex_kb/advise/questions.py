@@ -13,7 +13,9 @@ from denpex_kb.model.rules import Rule
 _MOST = 3
 
 
-def next_questions(hypotheses: Sequence[Hypothesis], rules: dict[str, Rule], facts: FactSet, kb: Kb) -> tuple[Question, ...]:
+def next_questions(
+    hypotheses: Sequence[Hypothesis], rules: dict[str, Rule], facts: FactSet, kb: Kb
+) -> tuple[Question, ...]:
     """Order the unknown facts by how evenly they part the confidence of the leading hypotheses."""
     leading = hypotheses[:5]
     scored: list[tuple[float, int, str, tuple[str, ...]]] = []

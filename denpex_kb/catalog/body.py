@@ -23,7 +23,8 @@ HEADINGS = (
 )
 _BOX = re.compile(r"^\[[ xX]\]\s+")
 _CODE_SPAN = re.compile(r"`+\s?(.+?)\s?`+")
-_PARSER = MarkdownIt("commonmark")
+# only blocks are told apart here; what stands inside a paragraph stays text
+_PARSER = MarkdownIt("commonmark").disable("inline")
 
 
 class _Section:
@@ -59,7 +60,12 @@ def parse_body(markdown: str, file: str, first_line: int) -> Body:
     verify = _verification(by_title["Verify"])
     checklist = _checklist(by_title["Checklist"])
     for title, missing in (
-        ("Fix", "" if fix.variants and all(v.steps or v.snippets or v.notes for v in fix.variants) else "a step or code in every variant"),
+        (
+            "Fix",
+            ""
+            if fix.variants and all(v.steps or v.snippets or v.notes for v in fix.variants)
+            else "a step or code in every variant",
+        ),
         ("Verify", "" if verify.command else "a fenced code block with the command"),
         ("Verify", "" if verify.expect else "a line `Expect: …` that says what it prints when the fix worked"),
         ("Checklist", "" if len(checklist) >= 3 else "at least three `- [ ]` boxes"),
@@ -129,7 +135,8 @@ def _blocks(tokens: list[Token]) -> Iterator[tuple[str, str, str]]:
 
 
 def _variants(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
-    title, held, heading = "", [], False
+    title, heading = "", False
+    held: list[Token] = []
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
             yield title, held

@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import yaml
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from denpex_kb.catalog import patterns, yamlfile
+from denpex_kb.catalog.conditions import condition_faults, is_specifier
 from denpex_kb.catalog.findings import Finding
 from denpex_kb.catalog.load import Loaded
-from denpex_kb.model.conditions import ConditionError, parse_condition
 from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*\.[a-z_]+|world_size|nodes|precision)\}")
-_REGISTRY_HOST = re.compile(r"py" r"pi\.org|python" r"hosted\.|registry\.npm" r"js|deb\.deb" r"ian")
-_PLACEHOLDER_TALK = re.compile(r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE)
+# written in parts, so that the check does not find itself
+_REGISTRY_HOST = re.compile("|".join(r"\.".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs"), ("deb", "debian"))))
+_PLACEHOLDER_TALK = re.compile(
+    r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE
+)
 
 Report = Callable[[str, str], None]  # (path within the front matter, message)
 
@@ -70,7 +73,11 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
     aliases = Counter(alias for entry in loaded.entries for alias in entry.meta.aliases)
     for alias, count in aliases.items():
         if count > 1 or alias in scope.entries:
-            findings.append(Finding(str(loaded.files[scope.aliases[alias]]), 2, f"the alias {alias} leads to several entries; keep one"))
+            findings.append(
+                Finding(
+                    str(loaded.files[scope.aliases[alias]]), 2, f"the alias {alias} leads to several entries; keep one"
+                )
+            )
     return sorted(set(findings))
 
 
@@ -97,23 +104,39 @@ def _check_signatures(entry: Entry, scope: Scope, report: Report) -> None:
     names = Counter(signature.name for signature in meta.signatures)
     for index, signature in enumerate(meta.signatures):
         where = f".signatures[{index}]"
-        bodies = [signature.pattern, signature.fact, signature.relation, *map(bool, (signature.all_of, signature.any_of, signature.sequence))]
+        bodies = [
+            signature.pattern,
+            signature.fact,
+            signature.relation,
+            *map(bool, (signature.all_of, signature.any_of, signature.sequence)),
+        ]
         if sum(bool(body) for body in bodies) != 1:
-            report(where, f"signature {signature.name} needs exactly one of pattern, fact, relation, all_of, any_of, sequence")
-        if names[signature.name] > 1:
-            report(where, f"two signatures are called {signature.name}; names are unique within an entry")
-        for member in (*signature.members, *signature.forbidden):
-            if member not in names:
-                report(where, f"signature {signature.name} combines {member!r}, which this entry does not define")
+            report(
+                where,
+                f"signature {signature.name} needs exactly one of pattern, fact, relation, all_of, any_of, sequence",
+            )
+        _check_names(signature, names, where, report)
         if signature.relation and signature.relation not in scope.relations:
-            report(f"{where}.relation", f"unknown relation {signature.relation!r}; one of: {', '.join(sorted(scope.relations))}")
+            report(
+                f"{where}.relation",
+                f"unknown relation {signature.relation!r}; one of: {', '.join(sorted(scope.relations))}",
+            )
         if signature.fact:
-            _check_condition(signature.fact, scope, lambda message, where=where: report(f"{where}.fact", message))  # type: ignore[misc]
+            for message in condition_faults(signature.fact, scope.facts):
+                report(f"{where}.fact", message)
         if signature.pattern:
             for message in pattern_faults(signature):
                 report(f"{where}.pattern", f"signature {signature.name}: {message}")
     if meta.signatures and all(signature.strength == "part" for signature in meta.signatures):
         report(".signatures", "every signature is a `part`; nothing can ever match")
+
+
+def _check_names(signature: Signature, names: Counter[str], where: str, report: Report) -> None:
+    if names[signature.name] > 1:
+        report(where, f"two signatures are called {signature.name}; names are unique within an entry")
+    for member in (*signature.members, *signature.forbidden):
+        if member not in names:
+            report(where, f"signature {signature.name} combines {member!r}, which this entry does not define")
 
 
 def pattern_faults(signature: Signature) -> Iterator[str]:
@@ -143,56 +166,37 @@ def _javascript(proofs: list[tuple[str, str, str]]) -> Iterator[Finding]:
         yield Finding(path, 2, f"signature {name} does not match its own example in JavaScript: {proofs[index][1]!r}")
 
 
-def _check_condition(text: str, scope: Scope, report: Callable[[str], None]) -> None:
-    try:
-        condition = parse_condition(text)
-    except ConditionError as error:
-        report(str(error))
-        return
-    fact = scope.facts.get(condition.fact)
-    if fact is None:
-        report(f"unknown fact {condition.fact!r}; facts are declared in kb/facts/")
-    elif condition.operator == "in":
-        if fact.type != "version" and fact.type != "int":
-            report(f"{condition.fact} is a {fact.type}; use `=` or `!=`")
-        elif not _is_specifier(condition.values[0]):
-            report(f"{condition.values[0]!r} is no version range; write e.g. `>=0.13,<0.18`")
-    elif fact.values:
-        for value in condition.values:
-            if value not in fact.values:
-                report(f"{value!r} is no value of {fact.name}; one of: {', '.join(fact.values)}")
-    elif fact.type == "bool" and set(condition.values) - {"true", "false"}:
-        report(f"{fact.name} is true or false")
-    elif fact.type == "int" and not all(value.isdigit() for value in condition.values):
-        report(f"{fact.name} is a whole number")
-
-
 def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
     meta = entry.meta
-    groups = {"requires": meta.requires, "excludes": meta.excludes}
-    for field, conditions in groups.items():
-        for index, text in enumerate(conditions):
-            _check_condition(text, scope, lambda message, at=f".{field}[{index}]": report(at, message))  # type: ignore[misc]
+    placed = [(f".requires[{index}]", text) for index, text in enumerate(meta.requires)]
+    placed += [(f".excludes[{index}]", text) for index, text in enumerate(meta.excludes)]
     if meta.preflight:
-        for text in (*meta.preflight.requires, *meta.preflight.excludes):
-            _check_condition(text, scope, lambda message: report(".preflight", message))
+        placed += [(".preflight", text) for text in (*meta.preflight.requires, *meta.preflight.excludes)]
+    for where, text in placed:
+        for message in condition_faults(text, scope.facts):
+            report(where, message)
     for variant in entry.body.fix.variants:
         for text in variant.when:
-            _check_condition(text, scope, lambda message, title=variant.title: report("", f"fix variant {title!r}, When: {message}"))  # type: ignore[misc]
+            for message in condition_faults(text, scope.facts):
+                report("", f"fix variant {variant.title!r}, When: {message}")
 
 
 def _check_versions(entry: Entry, report: Report) -> None:
     for index, affected in enumerate(entry.meta.affected):
         where = f".affected[{index}]"
-        if affected.versions and not _is_specifier(affected.versions):
-            report(f"{where}.versions", f"{affected.versions!r} is no PEP 440 range; write e.g. \">=2.1,<2.4\"")
+        if affected.versions and not is_specifier(affected.versions):
+            report(f"{where}.versions", f'{affected.versions!r} is no PEP 440 range; write e.g. ">=2.1,<2.4"')
         if affected.fixed_in:
             try:
                 fixed = Version(affected.fixed_in)
             except InvalidVersion:
                 report(f"{where}.fixed_in", f"{affected.fixed_in!r} is no version")
                 continue
-            if affected.versions and _is_specifier(affected.versions) and fixed in SpecifierSet(affected.versions, prereleases=True):
+            if (
+                affected.versions
+                and is_specifier(affected.versions)
+                and fixed in SpecifierSet(affected.versions, prereleases=True)
+            ):
                 report(f"{where}.fixed_in", f"fixed in {affected.fixed_in}, yet `versions` counts it as affected")
 
 
@@ -207,7 +211,9 @@ def _check_links(entry: Entry, scope: Scope, report: Report) -> None:
             report(f".lookalikes[{index}]", f"no entry {lookalike.id}; write it, or leave the look-alike out")
     for index, reference in enumerate(meta.references):
         if _REGISTRY_HOST.search(reference.url):
-            report(f".references[{index}]", "names a package registry; refer to the source or the documentation instead")
+            report(
+                f".references[{index}]", "names a package registry; refer to the source or the documentation instead"
+            )
 
 
 def _check_body(entry: Entry, scope: Scope, report: Report) -> None:
@@ -250,11 +256,3 @@ def _check_samples(entry: Entry, path: Path, report: Report) -> None:
         report("", f"no positive sample; put one at {folder.name}/positive-<what>.log")
     if entry.meta.signatures and not any(name.startswith("negative-") for name in names):
         report("", f"no negative sample; put one at {folder.name}/negative-<other-id or healthy-what>.log")
-
-
-def _is_specifier(text: str) -> bool:
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
-        return False
-    return True

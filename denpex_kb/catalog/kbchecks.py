@@ -20,7 +20,13 @@ def check_kb(kb: Kb, root: Path) -> list[Finding]:
     for item in kb.self_marking:
         for family in item.families:
             if family not in families:
-                found.append(Finding(str(root / "frameworks_moe.yaml"), 1, f"{item.framework} marks {family}, which models.yaml does not know"))
+                found.append(
+                    Finding(
+                        str(root / "frameworks_moe.yaml"),
+                        1,
+                        f"{item.framework} marks {family}, which models.yaml does not know",
+                    )
+                )
     return found
 
 

@@ -47,11 +47,21 @@ def faults(pattern: str) -> list[str]:
 def for_hyperscan(pattern: str) -> bytes:
     """Write a pattern for Hyperscan, which sees whole lines, launcher prefixes included.
 
-    A leading `^` stands for the start of the message behind the prefix; only Python can check it.
+    A leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
+    become unbounded ones: counting makes the database slow to compile, and Python confirms every match anyway.
     """
-    return pattern.removeprefix("^").encode()
+    text = pattern.removeprefix("^")
+
+    def unbounded(match: re.Match[str]) -> str:
+        if not text[match.end() :].strip(")$"):
+            return match.group(0)  # at the end it would match once more for every character
+        return f"{match.group(1)}{'*' if match.group(2) == '0' else '+'}"
+
+    return _COUNTED.sub(unbounded, text).encode()
 
 
+# `.`, a class without line feed, or an escape that takes none, with a bounded repeat of some length
+_COUNTED = re.compile(r"((?<!\\)\.|\\[Swd]|(?<!\\)\[(?!\^)(?:\\.|[^\]\\])+\])\{([01]),\d{2,4}\}")
 FLAGS = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_ALLOWEMPTY
 
 
@@ -123,9 +133,9 @@ def _has_wild_repeat(parsed: Any) -> bool:
                 return True
             if _has_wild_repeat(argument[2]):
                 return True
-        elif name == "SUBPATTERN" and _has_wild_repeat(argument[3]):
-            return True
-        elif name == "BRANCH" and any(_has_wild_repeat(branch) for branch in argument[1]):
+        elif (name == "SUBPATTERN" and _has_wild_repeat(argument[3])) or (
+            name == "BRANCH" and any(_has_wild_repeat(branch) for branch in argument[1])
+        ):
             return True
     return False
 

@@ -31,7 +31,9 @@ def read(text: str, file: str, kind: type[T], first_line: int = 1) -> T:
         data = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = first_line + (error.problem_mark.line if error.problem_mark else 0)
-        raise FileBroken([Finding(file, line, f"malformed YAML: {error.problem}; quote the value or mend the indent")]) from error
+        raise FileBroken(
+            [Finding(file, line, f"malformed YAML: {error.problem}; quote the value or mend the indent")]
+        ) from error
     except yaml.YAMLError as error:
         raise FileBroken([Finding(file, first_line, f"malformed YAML: {error}")]) from error
     try:

@@ -73,7 +73,16 @@ def show_checklist(kb: KnowledgeBase, wanted: str, form: Format, colour: Colour)
     """Print the checklist of an entry."""
     entry = kb.entry(wanted)
     if form is Format.JSON:
-        out(to_json({"schema": "denpex.checklist/1", "id": entry.id, "title": entry.meta.title, "checklist": entry.body.checklist}))
+        out(
+            to_json(
+                {
+                    "schema": "denpex.checklist/1",
+                    "id": entry.id,
+                    "title": entry.meta.title,
+                    "checklist": entry.body.checklist,
+                }
+            )
+        )
     elif form is Format.MARKDOWN:
         out(pages.checklist_markdown(entry))
     else:

@@ -44,7 +44,9 @@ def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], i
             loaded = _single(path)
         else:
             raise InputError(f"{path}: no such file or folder")
-        findings += check_catalog(loaded, kb, Scope(kb, {entry.id: entry for entry in (*base.entries, *loaded.entries)}.values()))
+        findings += check_catalog(
+            loaded, kb, Scope(kb, {entry.id: entry for entry in (*base.entries, *loaded.entries)}.values())
+        )
         wanted.update(loaded.files)
     if samples and wanted:
         findings += check_samples(KnowledgeBase(open_index(folders)), wanted)
@@ -96,7 +98,7 @@ def run_stats(*, as_json: bool) -> str:
     """Count what the catalog covers."""
     index = open_index()
     entries = [index.entry(entry_id) for entry_id in index.ids()]
-    groups = {
+    groups: dict[str, Counter[str]] = {
         "hub": Counter(entry.meta.hub for entry in entries),
         "phase": Counter(entry.meta.phase for entry in entries),
         "kind": Counter(entry.meta.kind for entry in entries),
@@ -115,7 +117,13 @@ def run_stats(*, as_json: bool) -> str:
 
 
 def run_score(
-    corpus: Path, part: str | None, forms: Sequence[str], gate: Path | None, *, as_json: bool, progress: Callable[[str], None]
+    corpus: Path,
+    part: str | None,
+    forms: Sequence[str],
+    gate: Path | None,
+    *,
+    as_json: bool,
+    progress: Callable[[str], None],
 ) -> tuple[str, list[str]]:
     """Score the parts of a corpus; returns the report and what lies below the gate.
 

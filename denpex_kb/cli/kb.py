@@ -11,12 +11,16 @@ import typer
 from denpex_kb.cli.console import Format, err, out
 from denpex_kb.cli.exits import Exit
 
-app = typer.Typer(help="The gardener's tools: check, build, write and score the catalog.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="The gardener's tools: check, build, write and score the catalog.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command()
 def check(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Catalog folders or single entries; the public catalog when left out.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Catalog folders or single entries; the public catalog when left out.")
+    ] = None,
     samples: Annotated[bool, typer.Option(help="Also run every sample through the matcher.")] = True,
 ) -> None:
     """Check entries: file:line, what is wrong, what to write instead."""
@@ -32,7 +36,9 @@ def check(
 @app.command()
 def build(
     target: Annotated[Path | None, typer.Argument(help="Where to write the index; the cache when left out.")] = None,
-    catalog: Annotated[list[Path] | None, typer.Option("--catalog", metavar="DIR", help="A private catalog; may be repeated.")] = None,
+    catalog: Annotated[
+        list[Path] | None, typer.Option("--catalog", metavar="DIR", help="A private catalog; may be repeated.")
+    ] = None,
 ) -> None:
     """Compile catalog and kb into one index file."""
     from denpex_kb.cli.gardening import run_build
@@ -44,7 +50,9 @@ def build(
 def new(
     entry_id: Annotated[str, typer.Argument(metavar="ID", help="The new entry's id: lower case, digits, hyphens.")],
     hub: Annotated[str, typer.Option(help="The hub, which is also the folder.")],
-    catalog: Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="The catalog folder; the checkout's when left out.")] = None,
+    catalog: Annotated[
+        Path | None, typer.Option("--catalog", metavar="DIR", help="The catalog folder; the checkout's when left out.")
+    ] = None,
 ) -> None:
     """Lay out the file of a new entry."""
     from denpex_kb.cli.gardening import run_new
@@ -62,7 +70,9 @@ def stats(format: Annotated[Format, typer.Option("--format", "-f", help="text or
 
 @app.command()
 def score(
-    corpus: Annotated[Path, typer.Argument(help="A folder with the parts dev/ and held-out/, or one part with cases.jsonl.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="A folder with the parts dev/ and held-out/, or one part with cases.jsonl.")
+    ],
     part: Annotated[str | None, typer.Option(help="Only this part.")] = None,
     form: Annotated[list[str] | None, typer.Option(help="Only cases of this form; may be repeated.")] = None,
     gate: Annotated[Path | None, typer.Option(help="A file of minimum figures; exit status 1 below them.")] = None,

@@ -17,7 +17,7 @@ from denpex_kb.errors import DenpexError
 
 app = typer.Typer(
     name="denpex",
-    help="Find out why a training run hangs or died: who began it, the fix, and how to verify it. Nothing leaves this machine.",
+    help="Why a training run hangs or died: who began it, the fix, how to verify it. Nothing leaves this machine.",
     no_args_is_help=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -36,7 +36,9 @@ denpex --help lists every command. Everything is done on this machine; nothing i
 
 Catalogs = Annotated[
     list[Path] | None,
-    typer.Option("--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False),
+    typer.Option(
+        "--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
 ColourOption = Annotated[Colour, typer.Option("--color", help="When to use colour.")]
@@ -98,7 +100,9 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 (its callback prints)
+    version: Annotated[  # noqa: ARG001 (its callback prints)
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     _State.debug = debug
     if context.invoked_subcommand is None:
@@ -118,7 +122,9 @@ def open_kb(catalogs: list[Path] | None) -> Any:
 
 @app.command()
 def ask(
-    question: Annotated[list[str], typer.Argument(help="The question in words, or a pasted traceback; - reads standard input.")],
+    question: Annotated[
+        list[str], typer.Argument(help="The question in words, or a pasted traceback; - reads standard input.")
+    ],
     catalog: Catalogs = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,
@@ -134,7 +140,9 @@ def ask(
 
 @app.command()
 def diagnose(
-    paths: Annotated[list[Path], typer.Argument(help="Logs, folders of per-rank logs, stack dumps, configs; - reads standard input.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Logs, folders of per-rank logs, stack dumps, configs; - reads standard input.")
+    ],
     catalog: Catalogs = None,
     hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
@@ -180,7 +188,12 @@ EntryId = Annotated[str, typer.Argument(metavar="ID", help="An entry's id or ali
 
 @app.command()
 def show(
-    entry_id: Annotated[str, typer.Argument(metavar="ID|PREFIX", help="An entry's id, an alias, or the beginning of ids.", autocompletion=_complete_ids)],
+    entry_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID|PREFIX", help="An entry's id, an alias, or the beginning of ids.", autocompletion=_complete_ids
+        ),
+    ],
     catalog: Catalogs = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,

@@ -48,7 +48,9 @@ def classify(seen: Iterable[Seen], rules: RuleSet, collateral_entries: frozenset
     """Turn matched lines into events; a line that a collateral mark or entry names follows from something else."""
     events: list[Event] = []
     for item in seen:
-        marks = [rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"]
+        marks = [
+            rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"
+        ]
         follows = next((mark for mark in marks if mark.name in _FOLLOWS), None)
         by_entry = any(
             rules.patterns[match.pattern].owner in collateral_entries
@@ -129,7 +131,9 @@ def _order(left: Line, right: Line) -> float:
 
 
 def _first_bad_exit(events: Sequence[Event]) -> Event | None:
-    exits = [event for event in events if event.kind == "exit" and event.values.get("exitcode", "0") not in _TOLD_TO_STOP]
+    exits = [
+        event for event in events if event.kind == "exit" and event.values.get("exitcode", "0") not in _TOLD_TO_STOP
+    ]
     return _earliest_exit(exits)
 
 
@@ -192,7 +196,11 @@ def _stated_rank(event: Event, events: Sequence[Event]) -> int | None:
 
 def _rank_by_exit(event: Event, events: Sequence[Event]) -> int | None:
     """A line without rank is that of the one process that ended as such a line makes it end."""
-    wanted = {"exception": ("1",), "crash": ("-6", "-11", "-7", "-4", "134", "139", "135"), "kernel": ("-9", "137")}.get(event.kind, ())
+    wanted = {
+        "exception": ("1",),
+        "crash": ("-6", "-11", "-7", "-4", "134", "139", "135"),
+        "kernel": ("-9", "137"),
+    }.get(event.kind, ())
     stated = {
         exit_.values.get("rank") or exit_.values.get("local_rank")
         for exit_ in events
@@ -221,7 +229,13 @@ def _why(chosen: Event, involved: Sequence[int], firsts: Sequence[Event], *, eve
 def _confidence(chosen: Event, firsts: Sequence[Event], *, everyone: bool) -> float:
     if everyone:
         return 0.9
-    rivals = [event for event in firsts if event.kind == chosen.kind and not _same(event, chosen) and identity(event.seen.line) != identity(chosen.seen.line)]
+    rivals = [
+        event
+        for event in firsts
+        if event.kind == chosen.kind
+        and not _same(event, chosen)
+        and identity(event.seen.line) != identity(chosen.seen.line)
+    ]
     base = 0.92 if chosen.kind in ("hardware", "kernel", "exception") else 0.8
     return round(base if not rivals else base - 0.25, 2)
 

@@ -11,14 +11,36 @@ Identity = tuple[str, int | str]
 
 
 def identity(line: Line) -> Identity:
-    """Return what tells the line's process from others: its rank, else its pid, else its file."""
+    """Return what tells the line's process from others: its rank, else its pid, else its place, else its file."""
     if line.rank is not None:
         return "rank", line.rank
     if line.pid is not None:
-        return "pid", line.pid
+        return f"pid@{line.host or line.ip or ''}", line.pid
     if line.local_rank is not None:
-        return f"local@{line.host or line.file}", line.local_rank
+        place = line.host or (line.task if line.task is not None else line.file)
+        return f"local@{place}", line.local_rank
+    if line.task is not None:
+        return "task", line.task
+    if line.host is not None:
+        return f"host@{line.file}", line.host
     return "file", line.file
+
+
+def marks_of(seen: Seen, rules: RuleSet) -> frozenset[str]:
+    """Return the kinds of mark that a line carries."""
+    return frozenset(rules.patterns[match.pattern].name for match in seen.matches if rules.patterns[match.pattern].target == "mark")
+
+
+def mark_values(seen: Seen, rules: RuleSet) -> dict[str, str]:
+    """Return what the marks of a line state, by name."""
+    values: dict[str, str] = {}
+    for match in seen.matches:
+        pattern = rules.patterns[match.pattern]
+        if pattern.target == "mark":
+            for name, group in zip(pattern.gives, match.groups, strict=False):
+                if group:
+                    values.setdefault(name, group)
+    return values
 
 
 def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
@@ -33,18 +55,15 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
         process: int | None = None
         dump = False
         for seen in reading.seen:
-            kinds = {rules.patterns[match.pattern].name for match in seen.matches if rules.patterns[match.pattern].target == "mark"}
+            kinds = marks_of(seen, rules)
             if "stack" in kinds:
                 dump = True
-                pid = _pid(seen, rules)
-                if pid is not None:
-                    process = pid
+                process = _pid(seen, rules) or process
                 number += 1
                 open_ = {}
-                current = number
                 seen.line.pid = seen.line.pid or process
-                open_[identity(seen.line)] = current
-                seen.block = current
+                open_[identity(seen.line)] = number
+                seen.block = number
                 continue
             if dump and process is not None and seen.line.pid is None:
                 seen.line.pid = process
@@ -58,9 +77,5 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
 
 
 def _pid(seen: Seen, rules: RuleSet) -> int | None:
-    for match in seen.matches:
-        gives = rules.patterns[match.pattern].gives
-        if "pid" in gives:
-            value = match.groups[gives.index("pid")]
-            return int(value) if value.isdigit() else None
-    return None
+    value = mark_values(seen, rules).get("pid", "")
+    return int(value) if value.isdigit() else None

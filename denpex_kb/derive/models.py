@@ -47,7 +47,7 @@ def _implied(family: ModelFamily, facts: FactSet, kb: Kb) -> Iterator[tuple[str,
 
 
 def marks_itself(family: ModelFamily, facts: FactSet, kb: Kb) -> str | None:
-    """Say which framework in use marks this family's block as a ZeRO-3 leaf module by itself; None where none is known to."""
+    """Say which framework in use marks this family's block as a ZeRO-3 leaf module by itself, if any is known to."""
     for item in kb.self_marking:
         version = facts.value(f"{item.framework}.version")
         used = item.framework == "deepspeed" or item.framework in facts.values("trainer")

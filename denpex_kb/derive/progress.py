@@ -94,7 +94,11 @@ def run_state(
     says so, a stack dump, another rank's later clock), else its end is unknown.
     """
     steps = _last_steps(progress, rules)
-    bad = [event for event in began.events if event.kind in ("collateral", "teardown", "summary") and event.kind != "teardown"]
+    bad = [
+        event
+        for event in began.events
+        if event.kind in ("collateral", "teardown", "summary") and event.kind != "teardown"
+    ]
     if began.event is not None:
         return RunState("failed", "a failure was printed", began.event.seen.line, steps)
     completed = [item for item in seen if _is(item, rules, "completion")]
@@ -106,11 +110,17 @@ def run_state(
         return RunState("stalled", "you say that it hangs", None, steps)
     if any(_is(item, rules, "stack") for item in seen):
         return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
-    silent = _fell_behind([reading for reading in readings if reading.last is not None and reading.last.attempt == attempt])
+    silent = _fell_behind(
+        [reading for reading in readings if reading.last is not None and reading.last.attempt == attempt]
+    )
     if silent is not None:
-        return RunState("stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps)
+        return RunState(
+            "stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps
+        )
     if progress:
-        return RunState("running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps)
+        return RunState(
+            "running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps
+        )
     return RunState("unknown", "the input ends in mid-flight: it shows neither a failure nor an end", None, steps)
 
 
@@ -142,4 +152,8 @@ def _after(left: Seen, right: Seen) -> bool:
 
 
 def _is(item: Seen, rules: RuleSet, kind: str) -> bool:
-    return any(rules.patterns[match.pattern].name == kind for match in item.matches if rules.patterns[match.pattern].target == "mark")
+    return any(
+        rules.patterns[match.pattern].name == kind
+        for match in item.matches
+        if rules.patterns[match.pattern].target == "mark"
+    )

@@ -46,7 +46,10 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
                 line.rank = node_numbers[line.host] * per_node + line.local_rank
         elif line.task is not None and task_is_rank:
             line.rank = line.task
-    known = sorted({line.rank for line in lines if line.rank is not None} | {rank for reading in readings for rank in reading.ranks})
+    known = sorted(
+        {line.rank for line in lines if line.rank is not None}
+        | {rank for reading in readings for rank in reading.ranks}
+    )
     hosts = {line.rank: line.host for line in lines if line.rank is not None and line.host is not None}
     return Ranks(tuple(known), _world_size(facts, known), hosts)
 
@@ -100,7 +103,9 @@ def _per_node(lines: Iterable[Line], facts: FactSet) -> int | None:
 
 def _task_is_rank(lines: Iterable[Line]) -> bool:
     """A Slurm label counts nodes where one launcher runs per node, and ranks where every task is one."""
-    both = [(line.task, line.rank if line.rank is not None else line.local_rank) for line in lines if line.task is not None]
+    both = [
+        (line.task, line.rank if line.rank is not None else line.local_rank) for line in lines if line.task is not None
+    ]
     with_rank = [(task, rank) for task, rank in both if rank is not None]
     return all(task == rank for task, rank in with_rank) if with_rank else True
 

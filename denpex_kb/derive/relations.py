@@ -47,7 +47,12 @@ def _reports(seen: Iterable[Seen], rules: RuleSet) -> Iterable[_Report]:
         values = mark_values(item, rules)
         if "seq" in values and "op" in values and item.line.rank is not None:
             yield _Report(
-                item.line.rank, values.get("group", ""), int(values["seq"]), values["op"], values.get("numel_in", ""), item
+                item.line.rank,
+                values.get("group", ""),
+                int(values["seq"]),
+                values["op"],
+                values.get("numel_in", ""),
+                item,
             )
 
 
@@ -66,7 +71,9 @@ def _collectives(reports: Sequence[_Report], ranks: Ranks) -> Iterable[Relation]
             lowest = min(sequences)
             late = tuple(sorted(report.rank for report in values if report.seq == lowest))
             if len(late) < len(values):
-                yield Relation("rank-lags", f"rank {late} waits in collective {lowest}, others in {max(sequences)}", late, lines)
+                yield Relation(
+                    "rank-lags", f"rank {late} waits in collective {lowest}, others in {max(sequences)}", late, lines
+                )
         elif len({report.op for report in values}) > 1:
             yield Relation("same-sequence-different-op", "one sequence number, different operations", (), lines)
         elif len({report.size for report in values if report.size}) > 1:
@@ -90,9 +97,17 @@ def _local(began: Began, ranks: Ranks) -> Iterable[Relation]:
     """One rank raised an exception of its own, in a job of several."""
     event = began.event
     several = len(ranks.known) > 1 or (ranks.world_size or 1) > 1 or bool(began.collateral)
-    if event is not None and event.kind == "exception" and several and began.initiating is not None and not began.initiating.ranks[1:]:
+    if (
+        event is not None
+        and event.kind == "exception"
+        and several
+        and began.initiating is not None
+        and not began.initiating.ranks[1:]
+    ):
         rank = event.seen.line.rank
-        yield Relation("local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,))
+        yield Relation(
+            "local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,)
+        )
 
 
 def _alike(began: Began) -> Iterable[Relation]:

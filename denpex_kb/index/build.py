@@ -168,11 +168,15 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
         texts.append(_search_row(entry, reader))
     database["entry"].insert_all(rows, pk="id", columns={"data": bytes})
     database["alias"].insert_all(
-        ({"alias": alias, "id": entry.id} for entry in entries for alias in entry.meta.aliases), pk="alias", replace=True
+        ({"alias": alias, "id": entry.id} for entry in entries for alias in entry.meta.aliases),
+        pk="alias",
+        replace=True,
     )
     if not database["alias"].exists():
         database["alias"].create({"alias": str, "id": str}, pk="alias")
-    database.execute(f"create virtual table entry_fts using fts5(id unindexed, {', '.join(FTS_COLUMNS)}, tokenize='unicode61')")
+    database.execute(
+        f"create virtual table entry_fts using fts5(id unindexed, {', '.join(FTS_COLUMNS)}, tokenize='unicode61')"
+    )
     database["entry_fts"].insert_all(texts)
     database.execute("create virtual table entry_terms using fts5vocab(entry_fts, 'row')")
     database["blob"].insert_all(

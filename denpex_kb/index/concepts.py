@@ -11,8 +11,9 @@ from denpex_kb.model.conditions import spell
 from denpex_kb.model.facts import FactValue
 from denpex_kb.model.kb import Kb
 
-_TOKEN = re.compile(r"[^\W_]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_CJK = re.compile(f"[{_SPACELESS}]+")
+_TOKEN = re.compile(rf"[{_SPACELESS}]+|[^\W_{_SPACELESS}]+")
 _MIN_FUZZY_LENGTH = 5
 _FUZZY_CUTOFF = 0.79
 
@@ -35,7 +36,6 @@ class Lexicon(Struct, frozen=True):
     same_substrings: dict[str, str]
     misspelt: dict[str, str]
     ignore: frozenset[str]
-    longest: int
 
 
 class Concept(Struct, frozen=True):
@@ -80,47 +80,68 @@ def singular(word: str) -> str:
 
 def make_lexicon(kb: Kb) -> Lexicon:
     """Compile the vocabulary and the names of the model families."""
-    phrases: dict[str, list[Meaning]] = {}
-    substrings: dict[str, list[Meaning]] = {}
-    shapes: list[tuple[str, Meaning]] = []
-
-    def learn(words: Iterable[str], meaning: Meaning) -> None:
-        for word in words:
-            if _CJK.search(word):
-                substrings.setdefault(word.lower(), []).append(meaning)
-            elif normal := " ".join(tokens(word)):
-                phrases.setdefault(normal, []).append(meaning)
-
+    draft = _Draft()
     for item in kb.words:
         meaning = Meaning(item.fact, item.value, item.implies)
-        learn(item.words, meaning)
+        draft.learn(item.words, meaning)
         if item.pattern:
-            shapes.append((item.pattern, meaning))
+            draft.shapes.append((item.pattern, meaning))
     for family in kb.models:
         implied: dict[str, FactValue] = {"model.moe": family.moe}
         if family.multimodal:
             implied["model.multimodal"] = True
-        learn((family.id, *family.names, *family.architectures), Meaning("model.family", family.id, implied))
-    same: dict[str, str] = {}
-    same_substrings: dict[str, str] = {}
+        draft.learn((family.id, *family.names, *family.architectures), Meaning("model.family", family.id, implied))
     for group in kb.language.same:
+        draft.equate(group)
+    return Lexicon(
+        {phrase: tuple(meanings) for phrase, meanings in draft.phrases.items()},
+        {phrase: tuple(meanings) for phrase, meanings in draft.substrings.items()},
+        tuple(draft.shapes),
+        draft.same,
+        draft.same_substrings,
+        {wrong.lower(): right.lower() for wrong, right in kb.language.misspelt.items()},
+        frozenset(word for entry in kb.language.ignore for word in tokens(entry)),
+    )
+
+
+class _Draft:
+    """A lexicon in the making."""
+
+    def __init__(self) -> None:
+        self.phrases: dict[str, list[Meaning]] = {}
+        self.substrings: dict[str, list[Meaning]] = {}
+        self.shapes: list[tuple[str, Meaning]] = []
+        self.same: dict[str, str] = {}
+        self.same_substrings: dict[str, str] = {}
+
+    def learn(self, words: Iterable[str], meaning: Meaning) -> None:
+        for word in words:
+            if _CJK.search(word):
+                self.substrings.setdefault(word.lower(), []).append(meaning)
+            elif normal := " ".join(tokens(word)):
+                self.phrases.setdefault(normal, []).append(meaning)
+
+    def equate(self, group: tuple[str, ...]) -> None:
         canonical = "".join(tokens(group[0]))
         for word in group:
             if _CJK.search(word):
-                same_substrings[word.lower()] = canonical
+                self.same_substrings[word.lower()] = canonical
             else:
-                same[" ".join(tokens(word))] = canonical
-    longest = max((phrase.count(" ") + 1 for phrase in (*phrases, *same)), default=1)
-    return Lexicon(
-        {phrase: tuple(meanings) for phrase, meanings in phrases.items()},
-        {phrase: tuple(meanings) for phrase, meanings in substrings.items()},
-        tuple(shapes),
-        same,
-        same_substrings,
-        {wrong.lower(): right.lower() for wrong, right in kb.language.misspelt.items()},
-        frozenset(word for entry in kb.language.ignore for word in tokens(entry)),
-        longest,
-    )
+                self.same[" ".join(tokens(word))] = canonical
+
+
+class _Found:
+    """The concepts found so far; the first statement of a fact's value counts."""
+
+    def __init__(self) -> None:
+        self.concepts: dict[tuple[str, FactValue], Concept] = {}
+
+    def state(self, meaning: Meaning, words: str) -> None:
+        implied = tuple(token(fact, value) for fact, value in meaning.implies.items())
+        concept = Concept(meaning.fact, meaning.value, words, implies=implied)
+        self.concepts.setdefault((meaning.fact, meaning.value), concept)
+        for fact, value in meaning.implies.items():
+            self.concepts.setdefault((fact, value), Concept(fact, value, words, implied=True))
 
 
 class Reader:
@@ -131,6 +152,10 @@ class Reader:
         self._lexicon = lexicon
         self._shapes = [(re.compile(pattern), meaning) for pattern, meaning in lexicon.shapes]
         self._substrings = sorted(lexicon.substrings, key=len, reverse=True)
+        self._reach: dict[str, int] = {}  # first word → how many words a phrase that begins with it may have
+        for phrase in (*lexicon.phrases, *lexicon.same):
+            parts = phrase.split(" ")
+            self._reach[parts[0]] = max(self._reach.get(parts[0], 1), len(parts))
         self._same_substrings = sorted(lexicon.same_substrings, key=len, reverse=True)
 
     def read(self, text: str, known: Collection[str] | None = None) -> Reading:
@@ -141,38 +166,35 @@ class Reader:
             known: the words of the index; a word that neither they nor the lexicon hold is taken for a misspelling.
         """
         lexicon = self._lexicon
-        lowered = text.lower()
-        found: dict[tuple[str, FactValue], Concept] = {}
-
-        def state(meaning: Meaning, words: str) -> None:
-            implied = tuple(token(fact, value) for fact, value in meaning.implies.items())
-            found.setdefault((meaning.fact, meaning.value), Concept(meaning.fact, meaning.value, words, implies=implied))
-            for fact, value in meaning.implies.items():
-                found.setdefault((fact, value), Concept(fact, value, words, implied=True))
-
-        for shape, meaning in self._shapes:
-            if match := shape.search(lowered):
-                state(meaning, match.group(0))
-        for phrase in self._substrings:
-            if phrase in lowered:
-                for meaning in lexicon.substrings[phrase]:
-                    state(meaning, phrase)
-                lowered = lowered.replace(phrase, " ")
-        extra = [lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in lowered]
+        found = _Found()
+        lowered = self._without_spaceless(text.lower(), found)
+        same = [lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in text.lower()]
+        left = [word for word in same if word not in lexicon.ignore]
         words, corrected = self._spelt(tokens(lowered), known)
-        left: list[str] = extra
         at = 0
         while at < len(words):
             size, phrase = self._longest_phrase(words, at)
-            if phrase in lexicon.phrases:
-                for meaning in lexicon.phrases[phrase]:
-                    state(meaning, phrase)
+            for meaning in lexicon.phrases.get(phrase, ()):
+                found.state(meaning, phrase)
             if phrase in lexicon.same:
-                left.append(lexicon.same[phrase])
-            elif phrase not in lexicon.phrases and phrase not in lexicon.ignore:
+                if lexicon.same[phrase] not in lexicon.ignore:
+                    left.append(lexicon.same[phrase])
+            elif phrase not in lexicon.phrases and phrase not in lexicon.ignore and not _leftover(phrase, known):
                 left.append(singular(phrase))
             at += size
-        return Reading(tuple(found.values()), tuple(dict.fromkeys(left)), tuple(corrected))
+        return Reading(tuple(found.concepts.values()), tuple(dict.fromkeys(left)), tuple(corrected))
+
+    def _without_spaceless(self, lowered: str, found: _Found) -> str:
+        """Take out what is recognised by shape or in scripts that write no spaces."""
+        for shape, meaning in self._shapes:
+            if match := shape.search(lowered):
+                found.state(meaning, match.group(0))
+        for phrase in self._substrings:
+            if phrase in lowered:
+                for meaning in self._lexicon.substrings[phrase]:
+                    found.state(meaning, phrase)
+                lowered = lowered.replace(phrase, " ")
+        return lowered
 
     def search_text(self, text: str) -> str:
         """Return the words of a text as the full-text index holds them."""
@@ -182,7 +204,7 @@ class Reader:
         result = [lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in lowered]
         at = 0
         while at < len(words):
-            size, phrase = self._longest_phrase(words, at, self._lexicon.same)
+            size, phrase = self._longest_phrase(words, at)
             if phrase in lexicon.same:
                 result.append(lexicon.same[phrase])
             if phrase not in lexicon.ignore:
@@ -190,16 +212,15 @@ class Reader:
             at += size
         return " ".join(result)
 
-    def _longest_phrase(
-        self, words: list[str], at: int, table: Collection[str] | None = None
-    ) -> tuple[int, str]:
-        for size in range(min(self._lexicon.longest, len(words) - at), 0, -1):
+    def _longest_phrase(self, words: list[str], at: int) -> tuple[int, str]:
+        """Return the longest known phrase that begins here; the word alone where none does."""
+        phrases, same = self._lexicon.phrases, self._lexicon.same
+        first = words[at]
+        for size in range(min(self._reach.get(first, 1), len(words) - at), 1, -1):
             phrase = " ".join(words[at : at + size])
-            if phrase in (self._lexicon.same if table is None else table) or (
-                table is None and phrase in self._lexicon.phrases
-            ):
+            if phrase in phrases or phrase in same:
                 return size, phrase
-        return 1, words[at]
+        return 1, first
 
     def _spelt(self, words: list[str], known: Collection[str] | None) -> tuple[list[str], list[tuple[str, str]]]:
         """Mend misspellings: listed ones always, others only where the words of the index are given."""
@@ -231,12 +252,15 @@ class Reader:
         )
 
 
+def _leftover(word: str, known: Collection[str] | None) -> bool:
+    """Say whether a word is what remains around recognised phrases of other scripts, or a number of no meaning."""
+    return bool(_CJK.search(word)) or (word.isdigit() and known is not None and word not in known)
+
+
 def _nearest(word: str, candidates: Collection[str]) -> str | None:
     from rapidfuzz import process  # costs 35 ms, and most questions are spelt well
     from rapidfuzz.distance import OSA
 
     near = [candidate for candidate in candidates if abs(len(candidate) - len(word)) <= 2 and candidate[:1] == word[:1]]
-    found = process.extractOne(
-        word, near, scorer=OSA.normalized_similarity, score_cutoff=_FUZZY_CUTOFF
-    )
+    found = process.extractOne(word, near, scorer=OSA.normalized_similarity, score_cutoff=_FUZZY_CUTOFF)
     return str(found[0]) if found else None

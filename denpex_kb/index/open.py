@@ -151,10 +151,26 @@ class Index:
     def summaries(self) -> list[Summary]:
         """Return what a list shows of every entry, by hub and id."""
         rows = self._database.execute(
-            "select id, title, hub, phase, kind, category, role, tags, frameworks, summary, frequency from entry order by hub, id"
+            "select id, title, hub, phase, kind, category, role, tags, frameworks, summary, frequency from entry"
+            " order by hub, id"
         )
         decode = msgspec.json.Decoder(tuple[str, ...]).decode
-        return [Summary(*row[:7], decode(row[7]), decode(row[8]), row[9], row[10]) for row in rows]
+        return [
+            Summary(
+                id=row[0],
+                title=row[1],
+                hub=row[2],
+                phase=row[3],
+                kind=row[4],
+                category=row[5],
+                role=row[6],
+                tags=decode(row[7]),
+                frameworks=decode(row[8]),
+                summary=row[9],
+                frequency=row[10],
+            )
+            for row in rows
+        ]
 
     def search(self, words: Sequence[str], limit: int = 40) -> list[Found]:
         """Find entries whose text holds any of the words, the best first.
@@ -174,10 +190,11 @@ class Index:
     def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
         """Return the words of each column of the text index for some entries."""
         marks = ",".join("?" * len(entry_ids))
-        rows = self._database.execute(
-            f"select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts where id in ({marks})",  # noqa: S608 (only question marks)
-            tuple(entry_ids),
+        query = (
+            "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only question marks are put in)
+            f" where id in ({marks})"
         )
+        rows = self._database.execute(query, tuple(entry_ids))
         return {str(row[0]): tuple(frozenset(str(column).split()) for column in row[1:]) for row in rows}
 
     @cached_property
@@ -224,7 +241,9 @@ def _cached_index(sources: Sources, notices: list[str]) -> Index:
     try:
         build_index(sources, path)
     except (OSError, sqlite3.Error) as error:
-        raise IndexUnusableError(f"cannot write the index {path}: {error}; set DENPEX_CACHE to a writable folder") from error
+        raise IndexUnusableError(
+            f"cannot write the index {path}: {error}; set DENPEX_CACHE to a writable folder"
+        ) from error
     return Index(path, notices)
 
 

@@ -42,10 +42,12 @@ def collect_hits(seen: Iterable[Seen], rules: RuleSet) -> Hits:
     return hits
 
 
-def witnesses(rule: Rule, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, object]) -> list[Witness]:
+def witnesses(
+    rule: Rule, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, object]
+) -> list[Witness]:
     """Return every fulfilled signature of an entry, parts included."""
     found: dict[str, Witness] = {}
-    pending = [signature for signature in rule.signatures]
+    pending = list(rule.signatures)
     for signature in pending:
         witness = _simple(signature, hits, facts, relations)
         if witness is not None:
@@ -85,7 +87,11 @@ def _combined(signature: RuleSignature, found: Mapping[str, Witness]) -> Witness
     elif len(members) < len(signature.members):
         return None
     forbidden = [found[name] for name in signature.forbidden if name in found]
-    lines = _together(signature, [member.lines for member in members if member.lines], [line for item in forbidden for line in item.lines])
+    lines = _together(
+        signature,
+        [member.lines for member in members if member.lines],
+        [line for item in forbidden for line in item.lines],
+    )
     if lines is None:
         return None
     return Witness(signature, lines, count=max((member.count for member in members), default=0))
@@ -157,7 +163,11 @@ def _in_order(lists: Sequence[Sequence[Seen]]) -> tuple[Seen, ...] | None:
     chosen: list[Seen] = []
     for lines in lists:
         after = next(
-            (line for line in lines if not chosen or (line.line.file == chosen[-1].line.file and line.line.number > chosen[-1].line.number)),
+            (
+                line
+                for line in lines
+                if not chosen or (line.line.file == chosen[-1].line.file and line.line.number > chosen[-1].line.number)
+            ),
             None,
         )
         if after is None:

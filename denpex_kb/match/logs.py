@@ -104,7 +104,8 @@ def _score(
     odds += weights.FACT_UNKNOWN * len(conditions.unknown) + weights.FACT_DOUBTED * len(conditions.doubted)
     lines = [line for item in telling for line in item.lines]
     at_start = place.known and any(
-        (line.line.file, line.line.number) in place.lines or (line.block >= 0 and line.block in place.blocks) for line in lines
+        (line.line.file, line.line.number) in place.lines or (line.block >= 0 and line.block in place.blocks)
+        for line in lines
     )
     if place.known and lines:
         odds += weights.INITIATING_PLACE if at_start else weights.ELSEWHERE
@@ -113,7 +114,9 @@ def _score(
     return _Scored(rule, odds, True, conditions, found, at_start, first, decisive)
 
 
-def _independent(found: Iterable[Witness], rule: Rule, overtaken: Mapping[tuple[str, int], bool]) -> dict[object, float]:
+def _independent(
+    found: Iterable[Witness], rule: Rule, overtaken: Mapping[tuple[str, int], bool]
+) -> dict[object, float]:
     """Return the strongest weight of each source of evidence: one traceback, one message however often printed."""
     best: dict[object, float] = {}
     combined = {name for item in found if item.signature.members for name in item.signature.members}
@@ -129,8 +132,10 @@ def _independent(found: Iterable[Witness], rule: Rule, overtaken: Mapping[tuple[
             source = "text", _DIGITS.sub("N", item.first.line.text[:160])
         if item.signature.name in combined and item.signature.strength != "decisive":
             weight *= 0.5  # what a combination already counts
-        if rule.kind not in _PERSISTENT_KINDS and item.lines and all(
-            overtaken.get((line.line.file, line.line.number), False) for line in item.lines
+        if (
+            rule.kind not in _PERSISTENT_KINDS
+            and item.lines
+            and all(overtaken.get((line.line.file, line.line.number), False) for line in item.lines)
         ):
             weight = min(weight, 0.3)
         best[source] = max(best.get(source, 0.0), weight)
@@ -138,18 +143,18 @@ def _independent(found: Iterable[Witness], rule: Rule, overtaken: Mapping[tuple[
 
 
 def _settle_families(scored: list[_Scored]) -> None:
-    """A child of a generic parent wins with evidence of its own, and only then."""
+    """Let a child with evidence of its own win over its generic parent."""
     by_id = {item.rule.id: item for item in scored}
     for item in scored:
         parent = by_id.get(item.rule.parent or "")
         if parent is None:
             continue
         if weights.confidence(item.odds) >= weights.MATCHED:
-            parent.odds = min(parent.odds, item.odds - 0.6)
+            parent.odds = min(parent.odds, item.odds - weights.CHILD)
 
 
 def _tier(item: _Scored) -> int:
-    """What names a failure goes before what only says its kind, an initiating event before what follows from one."""
+    """Rank what names a failure before what says its kind, and what began before what followed."""
     rule = item.rule
     if rule.standing == "summary":
         return 1 if item.decisive and rule.role == "initiating" else 4
@@ -171,7 +176,8 @@ def _settle_tiers(scored: list[_Scored]) -> None:
 def _hypothesis(item: _Scored) -> Hypothesis:
     order = {"decisive": 0, "strong": 1, "supporting": 2, "part": 3}
     shown = sorted(
-        (found for found in item.found if found.signature.strength != "part"), key=lambda found: order[found.signature.strength]
+        (found for found in item.found if found.signature.strength != "part"),
+        key=lambda found: order[found.signature.strength],
     )
     evidence: list[Evidence] = []
     told: set[tuple[str, int]] = set()
@@ -198,7 +204,9 @@ def _evidence(found: Witness) -> Iterable[Evidence]:
     signature = found.signature
     if found.fact is not None:
         fact = found.fact
-        yield Evidence("fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {fact.value}", signature.strength)
+        yield Evidence(
+            "fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {fact.value}", signature.strength
+        )
     elif found.relation is not None:
         yield Evidence("relation", found.relation, text=found.relation, strength=signature.strength)
     lines = found.lines if signature.members else found.lines[:1]

@@ -21,11 +21,12 @@ _IMPLIED = 0.5
 _CEILING = 0.86  # a few words never reach the confidence of a log
 _SLOPE, _MIDDLE = 8.0, 0.36  # fitted on labelled questions: at a raw score of 0.40 half of the answers are right
 _CANDIDATES = 60
+_UNSTATED = 0.93  # for each required fact that the question does not state
 _UNHEARD = 2.5  # the weight of a word that no entry holds
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
 # A hang ends in a time-out that is a crash to whoever sees it, and so on.
 _NEAR_KINDS = {
-    "hang": {"hang": 1.0, "crash": 0.75, "slow": 0.6},
+    "hang": {"hang": 1.0, "crash": 0.62, "slow": 0.6},
     "crash": {"crash": 1.0, "oom": 0.85, "hang": 0.8, "divergence": 0.7, "silent-wrong": 0.6},
     "oom": {"oom": 1.0, "crash": 0.65},
     "slow": {"slow": 1.0, "hang": 0.55},
@@ -83,12 +84,22 @@ def answer(
                 ruled_out.append(RuledOut(entry_id, conditions.contradicted[0]))
             continue
         raw -= 0.1 * len(conditions.doubted)
+        raw *= _UNSTATED ** len(conditions.unknown)
         best_coverage = max(best_coverage, coverage)
         evidence = (*quoted, *conditions.fits, *(Evidence("words", word, text=word) for word in said))
         scored.append((raw, coverage, rule, evidence, conditions.unknown))
     scored.sort(key=lambda item: (-item[0], item[2].role == "collateral", item[2].id))
     hypotheses = tuple(
-        Hypothesis(rule.id, rule.title, round(_confidence(raw, bool(hits.get(rule.id))), 3), rule.role, evidence, (), unknown, rule.origin)
+        Hypothesis(
+            rule.id,
+            rule.title,
+            round(_confidence(raw, bool(hits.get(rule.id))), 3),
+            rule.role,
+            evidence,
+            (),
+            unknown,
+            rule.origin,
+        )
         for raw, _, rule, evidence, unknown in scored[:8]
     )
     return Answer(hypotheses, tuple(ruled_out[:5]), best_coverage)
@@ -103,7 +114,9 @@ def _items(reading: Reading, index: Index) -> Iterable[_Item]:
 
     for concept in reading.concepts:
         factor = (_IMPLIED if concept.implied else _CONCEPT) * telling.get(concept.fact, 1.0)
-        yield _Item((concept.token, *concept.implies), concept.words, factor * min(idf(concept.token), 4.0), concept=True)
+        yield _Item(
+            (concept.token, *concept.implies), concept.words, factor * min(idf(concept.token), 4.0), concept=True
+        )
     for word in reading.words:
         # A word that no entry holds is still something the question is about, and no entry speaks of it.
         yield _Item((word,), word, min(idf(word), 4.5) if word in terms else _UNHEARD, concept=False)
@@ -118,7 +131,11 @@ def _coverage(
     for item in items:
         place = 0.0
         for discount, token in zip((1.0, 0.8, 0.8, 0.8), item.tokens, strict=False):
-            place = max(place, discount * max((weight for weight, words in zip(_COLUMNS, columns, strict=True) if token in words), default=0.0))
+            place = max(
+                place,
+                discount
+                * max((weight for weight, words in zip(_COLUMNS, columns, strict=True) if token in words), default=0.0),
+            )
         if place:
             covered += item.weight * place
             if item.said not in said:

@@ -13,6 +13,7 @@ FACT_DOUBTED = -2.0  # contradicted, but only by a config that happens to lie ne
 OVERTAKEN = -5.0  # the run went on after it
 INITIATING_PLACE = 1.5  # the evidence stands where the failure began
 ELSEWHERE = -1.5  # another place began it
+CHILD = 2.0  # by how much a generic parent stays behind its child
 TIER = 1.0  # by how much an entry of a lower tier stays behind
 MATCHED = 0.5
 CLOSE = 0.12  # two hypotheses nearer than this are told apart by a question
@@ -21,6 +22,3 @@ CLOSE = 0.12  # two hypotheses nearer than this are told apart by a question
 def confidence(log_odds: float) -> float:
     """Turn log-odds into a probability."""
     return 1.0 / (1.0 + math.exp(-log_odds))
-
-
-

@@ -38,7 +38,9 @@ def parse_condition(text: str) -> Condition:
     """
     shape = _SHAPE.match(text)
     if shape is None:
-        raise ConditionError(f"{text!r} is no condition; write e.g. `zero.stage = 3` or `deepspeed.version >=0.13,<0.18`")
+        raise ConditionError(
+            f"{text!r} is no condition; write e.g. `zero.stage = 3` or `deepspeed.version >=0.13,<0.18`"
+        )
     fact, operator, rest = shape.groups()
     if operator in _VERSION_OPERATORS:
         return Condition(fact, "in", (operator + rest.replace(" ", ""),))

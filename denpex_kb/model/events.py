@@ -33,6 +33,9 @@ class Line(Struct):
     host: str | None = None
     pid: int | None = None
     device: int | None = None
+    node: int | None = None  # the number of its node, where a prefix states it
+    group_rank: int | None = None  # its rank inside one process group, which is the global one in the default group
+    ip: str | None = None
     attempt: int = 0
     time: str | None = None  # ISO 8601
     clock: float | None = None  # seconds, comparable within one input
@@ -65,10 +68,14 @@ class Reading(Struct):
     seen: list[Seen] = field(default_factory=list)
     progress: list[Seen] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
-    counts: dict[int, int] = field(default_factory=dict)  # pattern → how often it matched, repeats beyond the cap included
+    counts: dict[int, int] = field(
+        default_factory=dict
+    )  # pattern → how often it matched, repeats beyond the cap included
     lines: int = 0
     size: int = 0
     last: Line | None = None
+    lasts: dict[tuple[str, int | str], Line] = field(default_factory=dict)  # the last line of each process, of the end
+    times: list[tuple[int, float]] = field(default_factory=list)  # line number and clock, of lines that no pattern matched
     notes: list[str] = field(default_factory=list)
     ranks: set[int] = field(default_factory=set)
 

@@ -35,7 +35,9 @@ class Fact(Struct, frozen=True):
     def source(self) -> str:
         """Where the fact was seen, as a person reads it."""
         if self.file is None:
-            return {"question": "your question", "answer": "your answer", "derived": "derived"}.get(self.origin, self.origin)
+            return {"question": "your question", "answer": "your answer", "derived": "derived"}.get(
+                self.origin, self.origin
+            )
         return f"{self.file}:{self.line}" if self.line is not None else self.file
 
 
@@ -51,7 +53,9 @@ class FactSet:
     def add(self, fact: Fact) -> None:
         """Add one fact."""
         held = self._by_name.setdefault(fact.name, [])
-        if not any(other.value == fact.value and other.rank == fact.rank and other.origin == fact.origin for other in held):
+        if not any(
+            other.value == fact.value and other.rank == fact.rank and other.origin == fact.origin for other in held
+        ):
             held.append(fact)
 
     def values(self, name: str) -> list[FactValue]:
@@ -121,4 +125,6 @@ class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
     values: tuple[str, ...] = ()
     log: tuple[FactPattern, ...] = ()
     config: tuple[ConfigKey, ...] = ()
-    telling: float = 1.0  # how much a question's mention of it points at an entry; a set-up is mentioned with every failure
+    telling: float = (
+        1.0  # how much a question's mention of it points at an entry; a set-up is mentioned with every failure
+    )

@@ -121,7 +121,9 @@ def _verdict(last: Pieces) -> tuple[Verdict, str]:
         if state.outcome == "stalled":
             return "stalled", state.why
         second = good[1] if len(good) > 1 else None
-        close = second is not None and good[0].confidence - second.confidence < weights.CLOSE and good[0].confidence < 0.9
+        close = (
+            second is not None and good[0].confidence - second.confidence < weights.CLOSE and good[0].confidence < 0.9
+        )
         return ("ambiguous" if close else "matched"), ""
     if state.outcome == "completed":
         return "healthy", f"Nothing failed: {state.why}."
@@ -143,7 +145,17 @@ def _attempt(piece: Pieces, *, healthy_after: bool) -> Attempt:
     return Attempt(
         piece.number,
         outcome,
-        (Incident(hypotheses, piece.began.initiating, piece.began.collateral, None, scope, targets, piece.ranking.ruled_out),),
+        (
+            Incident(
+                hypotheses,
+                piece.began.initiating,
+                piece.began.collateral,
+                None,
+                scope,
+                targets,
+                piece.ranking.ruled_out,
+            ),
+        ),
     )
 
 
@@ -168,7 +180,11 @@ def _scope(piece: Pieces) -> tuple[Scope, tuple[str, ...]]:
 
 def _nearest(ranking: Ranking, index: Index) -> tuple[Near, ...]:
     return tuple(
-        Near(item.id, item.title, f"only weak signs: {', '.join(dict.fromkeys(piece.name for piece in item.evidence[:3])) or 'none'}")
+        Near(
+            item.id,
+            item.title,
+            f"only weak signs: {', '.join(dict.fromkeys(piece.name for piece in item.evidence[:3])) or 'none'}",
+        )
         for item in ranking.near[:3]
         if index.size
     )

@@ -59,7 +59,10 @@ class LogDiagnoser:
         if not any(reading.lines for reading in readings):
             if facts:
                 raise InputError("only configs were given, no log; a log or a stack dump is needed for a diagnosis")
-            raise InputError(f"{', '.join(map(str, paths))}: nothing in there can be read as a log" + "".join(f"\n  {note}" for note in notes))
+            raise InputError(
+                f"{', '.join(map(str, paths))}: nothing in there can be read as a log"
+                + "".join(f"\n  {note}" for note in notes)
+            )
         kind = "logs" if len(readings) > 1 else "log"
         return self._diagnose(readings, facts, notes, kind, hung=hung)
 
@@ -82,7 +85,10 @@ class LogDiagnoser:
     def signature_hits(self, text: str) -> dict[str, list[Seen]]:
         """Return which entries' signatures a text matches (a question may quote a message)."""
         reading = self.scanner.scan((text.encode("utf-8", "replace"),), Origin("your question"))
-        return {entry: [seen for lines in names.values() for seen in lines] for entry, names in collect_hits(reading.seen, self._index.rules).items()}
+        return {
+            entry: [seen for lines in names.values() for seen in lines]
+            for entry, names in collect_hits(reading.seen, self._index.rules).items()
+        }
 
     def _file(self, file: InputFile, origin: Origin, facts: list[Fact], notes: list[str]) -> Reading | None:
         chunks = read_chunks(file.path, notes)
@@ -102,7 +108,9 @@ class LogDiagnoser:
                 return None
         return self.scanner.scan(_chain(first, chunks), origin)
 
-    def _diagnose(self, readings: list[Reading], config_facts: list[Fact], notes: list[str], kind: str, *, hung: bool) -> Diagnosis:
+    def _diagnose(
+        self, readings: list[Reading], config_facts: list[Fact], notes: list[str], kind: str, *, hung: bool
+    ) -> Diagnosis:
         index, rules = self._index, self._index.rules
         facts = FactSet(fact for reading in readings for fact in reading.facts)
         for fact in config_facts:

@@ -24,7 +24,9 @@ _LOG_SIGNS = re.compile(
     r"|^\S{0,40}\d\d:\d\d:\d\d|^[\w.]*(?:Error|Exception)\b.*:|^\s*\d+: |^Process \d+: |ProcessGroupNCCL",
     re.MULTILINE,
 )
-_QUOTES_MESSAGE = re.compile(r"(?:Error|Exception|Xid|NCCL|CUDA|assert|failed|exit ?code|errno|=|\"|`|\[)", re.IGNORECASE)
+_QUOTES_MESSAGE = re.compile(
+    r"(?:Error|Exception|Xid|NCCL|CUDA|assert|failed|exit ?code|errno|=|\"|`|\[)", re.IGNORECASE
+)
 _VERSION = re.compile(
     r"\b(torch|pytorch|deepspeed|transformers|accelerate|trl|peft|datasets|lightning|vllm|jax|nccl|cuda|python|bitsandbytes"
     r"|llama-?factory|ms-swift|axolotl|openrlhf)\s*(?:version)?\s*(?:==|>=|=|:)?\s*v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)\b"
@@ -50,9 +52,7 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
     """
     reader = Reader(index.lexicon)
     reading = reader.read(text, known=index.terms)
-    facts = FactSet(
-        Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts
-    )
+    facts = FactSet(Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts)
     for name, version in _VERSION.findall(text.lower()):
         facts.add(Fact(f"{_VERSION_NAMES.get(name, name)}.version", version, "question", text=f"{name} {version}"))
     derive_model_facts(facts, index.kb)
@@ -74,7 +74,9 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
 
 
 def _quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str, list[Evidence]]:
-    strengths = {(rule.id, signature.name): signature.strength for rule in index.rules.rules for signature in rule.signatures}
+    strengths = {
+        (rule.id, signature.name): signature.strength for rule in index.rules.rules for signature in rule.signatures
+    }
     evidence: dict[str, list[Evidence]] = {}
     for entry, lines in quoted(text).items():
         for seen in lines:
@@ -83,15 +85,28 @@ def _quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str
                 if pattern.target == "signature" and pattern.owner == entry:
                     strength = strengths[(entry, pattern.name)]
                     evidence.setdefault(entry, []).append(
-                        Evidence("signature", pattern.name, "your question", seen.line.number, None, None, seen.line.text[:200], strength)
+                        Evidence(
+                            "signature",
+                            pattern.name,
+                            "your question",
+                            seen.line.number,
+                            None,
+                            None,
+                            seen.line.text[:200],
+                            strength,
+                        )
                     )
     return evidence
 
 
 def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
     if not found.hypotheses or found.hypotheses[0].confidence < weights.MATCHED:
-        contradicted = f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
-        more = "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
+        contradicted = (
+            f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
+        )
+        more = (
+            "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
+        )
         return "unknown", f"No entry of the catalog fits well enough.{contradicted}{more}"
     first = found.hypotheses[0]
     second = found.hypotheses[1] if len(found.hypotheses) > 1 else None
@@ -101,9 +116,7 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
 
 
 def _nearest(found: Answer, index: Index) -> tuple[Near, ...]:
-    near = []
-    for out in found.ruled_out[:2]:
-        near.append(Near(out.id, index.entry(out.id).meta.title, f"ruled out: {out.because}"))
+    near = [Near(out.id, index.entry(out.id).meta.title, f"ruled out: {out.because}") for out in found.ruled_out[:2]]
     for item in found.hypotheses[:3]:
         words = [piece.text for piece in item.evidence if piece.what == "words"]
         shared = f"shares only {', '.join(words[:5])}" if words else "shares little with the question"

@@ -70,10 +70,11 @@ def _stated(
         if key.file is not None and key.file != kind:
             continue
         raw = _at(data, key.key)
-        if raw is None or isinstance(raw, dict | list):
-            if raw is None or key.value is None:
-                continue
-        value: FactValue | None = key.value if key.value is not None else key.map.get(str(raw).lower(), raw if not key.map else None)
+        if raw is None or (isinstance(raw, dict | list) and key.value is None):
+            continue
+        value: FactValue | None = (
+            key.value if key.value is not None else key.map.get(str(raw).lower(), raw if not key.map else None)
+        )
         if value is None or value == "auto":
             continue
         if declaration.type == "int" and isinstance(value, str):
@@ -115,4 +116,6 @@ def _model_facts(data: dict[str, Any], text: str, name: str, kb: Kb, *, named: b
             return
     experts = next((key for key in ("num_experts", "num_local_experts", "n_routed_experts") if data.get(key)), None)
     if experts:
-        yield Fact("model.moe", True, "config", name, line_of_key(text, experts), None, f"{experts}: {data[experts]}", named)
+        yield Fact(
+            "model.moe", True, "config", name, line_of_key(text, experts), None, f"{experts}: {data[experts]}", named
+        )

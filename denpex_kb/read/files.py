@@ -10,6 +10,7 @@ import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import IO, cast
 
 from msgspec import Struct
 
@@ -23,8 +24,44 @@ MAX_RATIO = 2000  # unpacked : packed, beyond the first 64 MiB
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2", ".lzma")
 # What training jobs leave beside their logs and no diagnosis reads.
 _PASS_OVER = frozenset(
-    ".pt .pth .bin .safetensors .ckpt .npy .npz .h5 .parquet .arrow .png .jpg .jpeg .gif .pdf .so .o .a .whl .pyc"
-    " .tfevents .onnx .model .idx .mp4 .wav .db .sqlite .lock .py .ipynb .md .html .js .css .svg".split()
+    [
+        ".pt",
+        ".pth",
+        ".bin",
+        ".safetensors",
+        ".ckpt",
+        ".npy",
+        ".npz",
+        ".h5",
+        ".parquet",
+        ".arrow",
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".gif",
+        ".pdf",
+        ".so",
+        ".o",
+        ".a",
+        ".whl",
+        ".pyc",
+        ".tfevents",
+        ".onnx",
+        ".model",
+        ".idx",
+        ".mp4",
+        ".wav",
+        ".db",
+        ".sqlite",
+        ".lock",
+        ".py",
+        ".ipynb",
+        ".md",
+        ".html",
+        ".js",
+        ".css",
+        ".svg",
+    ]
 )
 _MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
 
@@ -68,7 +105,9 @@ def collect(paths: Sequence[Path]) -> tuple[list[InputFile], list[str]]:
 def _walk(root: Path, notes: list[str]) -> list[InputFile]:
     found: list[InputFile] = []
     others = 0
-    for folder, folders, names in os.walk(root, followlinks=False, onerror=lambda error: notes.append(f"{error.filename}: {error.strerror}")):
+    for folder, folders, names in os.walk(
+        root, followlinks=False, onerror=lambda error: notes.append(f"{error.filename}: {error.strerror}")
+    ):
         folders[:] = sorted(name for name in folders if name not in {".git", "__pycache__", "node_modules"})
         for name in sorted(names):
             path = Path(folder) / name
@@ -102,26 +141,29 @@ def read_chunks(path: Path, notes: list[str]) -> Iterator[bytes]:
         notes.append(f"{path.name}: read only in part: {reason}")
 
 
-def _plain(stream: object) -> Iterator[bytes]:
-    read = stream.read  # type: ignore[attr-defined]
+def _plain(stream: IO[bytes]) -> Iterator[bytes]:
+    # read1 hands over what is there: of a file that is cut short, nothing that can be unpacked is lost
+    read = getattr(stream, "read1", stream.read)
     while chunk := read(CHUNK):
         yield chunk
 
 
-def _unpacked(stream: object, form: str) -> Iterator[bytes]:
+def _unpacked(stream: IO[bytes], form: str) -> Iterator[bytes]:
     if form == "zst":
         import zstandard
 
         try:
-            yield from _plain(zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(stream, read_across_frames=True))  # type: ignore[arg-type]
+            unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+            yield from _plain(cast("IO[bytes]", unpacker.stream_reader(stream, read_across_frames=True)))
         except zstandard.ZstdError as error:
             raise OSError(None, str(error)) from error
-        return
-    openers = {"gz": gzip.GzipFile, "xz": lzma.LZMAFile, "bz2": bz2.BZ2File}
-    if form == "gz":
-        yield from _plain(gzip.GzipFile(fileobj=stream))  # type: ignore[arg-type]
+    elif form == "gz":
+        yield from _plain(cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")))
+    elif form == "xz":
+        yield from _plain(cast("IO[bytes]", lzma.LZMAFile(stream)))
     else:
-        yield from _plain(openers[form](stream))  # type: ignore[operator]
+        with bz2.BZ2File(stream) as unpacked:
+            yield from _plain(cast("IO[bytes]", unpacked))
 
 
 def _bounded(chunks: Iterable[bytes], path: Path, notes: list[str]) -> Iterator[bytes]:
@@ -130,7 +172,9 @@ def _bounded(chunks: Iterable[bytes], path: Path, notes: list[str]) -> Iterator[
     for chunk in chunks:
         total += len(chunk)
         if total > MAX_UNPACKED or (total > 64 << 20 and total > packed * MAX_RATIO):
-            notes.append(f"{path.name}: unpacks to more than {total >> 20} MiB from {packed} bytes; the rest was left out")
+            notes.append(
+                f"{path.name}: unpacks to more than {total >> 20} MiB from {packed} bytes; the rest was left out"
+            )
             return
         yield chunk
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from denpex_kb.model.events import Origin
 from denpex_kb.model.kb import PathFormat
 
-
 _WHO = {"rank", "local_rank", "task"}
 
 

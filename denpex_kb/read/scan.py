@@ -26,9 +26,10 @@ _FRAME = re.compile(
     r'File "[^"]{1,500}", line \d+|^\s*\S.{0,300} \([^()\s]{1,300}:\d+\)|^\s*#\d+\s+(?:0x[0-9a-f]+ in )?\S|^\s*at \S'
 )
 _KERNEL = re.compile(
-    r"NVRM|nvidia-nvswitch|kernel:|\[\s*\d+\.\d{6}\]|dmesg|Out of memory|oom[-_]kill|EDAC|mce:|mlx5|SXid|Killed process|^\[\w{3} \w{3} "
+    r"NVRM|nvidia-nvswitch|kernel:|"
+    r"\[\s*\d+\.\d{6}\]|dmesg|Out of memory|oom[-_]kill|EDAC|mce:|mlx5|SXid|Killed process|^\[\w{3} \w{3} "
 )
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (log times state no zone)
+_EPOCH = datetime(1970, 1, 1)
 _EMITTERS = {"stack": _FRAME, "kernel": _KERNEL}
 
 
@@ -52,7 +53,10 @@ class Scanner:
         """Return a pattern and its `unless`, compiled."""
         if index not in self._compiled:
             pattern = self._patterns[index]
-            self._compiled[index] = (re.compile(pattern.pattern), re.compile(pattern.unless) if pattern.unless else None)
+            self._compiled[index] = (
+                re.compile(pattern.pattern),
+                re.compile(pattern.unless) if pattern.unless else None,
+            )
         return self._compiled[index]
 
     def check(self, index: int, message: str, line: str) -> Match | None:
@@ -76,8 +80,8 @@ class _FileScan:
     def __init__(self, scanner: Scanner, origin: Origin) -> None:
         self.scanner = scanner
         self.origin = origin
-        self.prefixes = scanner._prefixes  # noqa: SLF001 (one module)
-        self.patterns: tuple[ScanPattern, ...] = scanner._patterns  # noqa: SLF001
+        self.prefixes = scanner._prefixes
+        self.patterns: tuple[ScanPattern, ...] = scanner._patterns
         self.reading = Reading(origin)
         self.counts: Counter[int] = Counter()
         self.year: int | None = None
@@ -114,7 +118,7 @@ class _FileScan:
     def _piece(self, piece: bytes, first_line: int) -> None:
         hits: list[tuple[int, int]] = []
         append = hits.append
-        self.scanner._database.scan(  # noqa: SLF001
+        self.scanner._database.scan(
             piece, match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)) and None
         )
         if not hits:
@@ -175,6 +179,9 @@ class _FileScan:
             host=prefix.host or prefix.pod or origin.host,
             pid=prefix.pid,
             device=prefix.device,
+            node=prefix.group_rank,
+            group_rank=prefix.pg_rank,
+            ip=prefix.ip,
             attempt=origin.attempt or 0,
             time=stamp.when.isoformat() if stamp is not None and stamp.known == "full" else None,
             clock=clock,
@@ -182,7 +189,9 @@ class _FileScan:
         return line, text
 
     def _fact(self, pattern: ScanPattern, match: Match, line: Line) -> None:
-        value: FactValue = pattern.value if pattern.value is not None else (match.groups[0] if match.groups else line.text)
+        value: FactValue = (
+            pattern.value if pattern.value is not None else (match.groups[0] if match.groups else line.text)
+        )
         if isinstance(value, str) and value.isdigit() and not pattern.owner.endswith(".version"):
             value = int(value)
         origin = "stack" if _FRAME.search(line.text) else "log"
@@ -193,16 +202,29 @@ class _FileScan:
     def _read_tail(self) -> None:
         """Look at the end of the file: the last line, and progress where the scan did not look for it."""
         lines = self.tail.split(b"\n")
-        progress = self.scanner._progress  # noqa: SLF001
+        progress = self.scanner._progress
         for back, raw in enumerate(lines):
             number = self.tail_line + back
             if not raw.strip():
                 continue
             line, text = self._line(raw, number, 0)
-            self.reading.last = line
+            self._ended(line)
             matches = tuple(match for index in progress if (match := self.scanner.check(index, line.text, text)))
             if matches:
                 self.reading.progress.append(Seen(line, matches))
+
+    def _ended(self, line: Line) -> None:
+        """Remember the line as the last one so far, of the file and of its process."""
+        reading = self.reading
+        reading.last = line
+        if line.rank is not None:
+            reading.lasts["rank", line.rank] = line
+        elif line.local_rank is not None:
+            reading.lasts[f"local@{line.host or line.task}", line.local_rank] = line
+        elif line.task is not None:
+            reading.lasts["task", line.task] = line
+        if line.clock is not None and (not reading.times or reading.times[-1][1] != line.clock):
+            reading.times.append((line.number, line.clock))
 
 
 def _year(sample: list[str]) -> int | None:

@@ -71,7 +71,7 @@ def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def by_lines(chunks: Iterable[bytes], limit: int = 8 << 20) -> Iterator[bytes]:
     """Regroup a stream into pieces that end at a line feed.
 
-    A line longer than `limit` bytes is cut there, so that memory stays flat; the pieces of such a line join to it again.
+    A line longer than `limit` bytes is cut there, so that memory stays flat.
     """
     held = b""
     for chunk in chunks:

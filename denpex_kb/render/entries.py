@@ -49,7 +49,8 @@ def entry_markdown(entry: Entry) -> str:
     meta = entry.meta
     head = f"# {meta.title}\n\n`{meta.id}` · {meta.hub} · {meta.phase} · {meta.kind}\n\n"
     references = "\n".join(f"- <{reference.url}>: {reference.establishes}" for reference in meta.references)
-    tail = f"\n## References\n\n{references}\n\nVerified: {meta.verified.how}, {meta.verified.when}: {meta.verified.what}\n"
+    verified = f"Verified: {meta.verified.how}, {meta.verified.when}: {meta.verified.what}"
+    tail = f"\n## References\n\n{references}\n\n{verified}\n"
     return printable_lines(head + entry.body.markdown + tail)
 
 
@@ -68,7 +69,9 @@ def list_text(entries: Sequence[Summary], paper: Paper) -> str:
 
 def list_markdown(entries: Sequence[Summary]) -> str:
     """Write a list of entries as a Markdown table."""
-    rows = [f"| `{entry.id}` | {_cell(entry.title)} | {entry.hub} | {entry.phase} | {entry.kind} |" for entry in entries]
+    rows = [
+        f"| `{entry.id}` | {_cell(entry.title)} | {entry.hub} | {entry.phase} | {entry.kind} |" for entry in entries
+    ]
     return "\n".join(["| id | title | hub | phase | kind |", "|---|---|---|---|---|", *rows]) + "\n"
 
 

@@ -9,7 +9,16 @@ from typing import Literal
 from denpex_kb.model.display import printable, printable_lines
 
 Tone = Literal["plain", "bold", "dim", "good", "bad", "warn", "code", "link"]
-_CODES = {"plain": "", "bold": "1", "dim": "2", "good": "1;32", "bad": "1;31", "warn": "1;33", "code": "36", "link": "4;34"}
+_CODES = {
+    "plain": "",
+    "bold": "1",
+    "dim": "2",
+    "good": "1;32",
+    "bad": "1;31",
+    "warn": "1;33",
+    "code": "36",
+    "link": "4;34",
+}
 _LABEL = 11
 _NARROW = 72
 
@@ -71,8 +80,8 @@ class _Section:
     def __init__(self, paper: Paper, label: str) -> None:
         self._paper = paper
         self._label = label
-        self._indent = 2 if paper._narrow else _LABEL  # noqa: SLF001 (one module)
-        if paper._narrow:  # noqa: SLF001
+        self._indent = 2 if paper._narrow else _LABEL
+        if paper._narrow:
             paper.raw(paper.paint(label, "bold"))
             self._label = ""
 
@@ -87,7 +96,7 @@ class _Section:
 
     def line(self, text: str, tone: Tone = "plain", indent: int = 0, hang: int = 0) -> None:
         """Write one wrapped paragraph."""
-        for part in self._paper._wrap(printable(text), self._indent + indent, hang):  # noqa: SLF001
+        for part in self._paper._wrap(printable(text), self._indent + indent, hang):
             self._put(part, tone, indent)
 
     def clipped(self, text: str, tone: Tone = "plain", indent: int = 0) -> None:
@@ -99,7 +108,7 @@ class _Section:
 
     def code(self, text: str, indent: int = 2, most: int | None = None) -> None:
         """Write code as it is: never wrapped, so that it can be copied."""
-        lines = printable_lines(text).split("\n")
+        lines = [line for line in printable_lines(text).split("\n") if line.strip() or most is None]
         shown = lines if most is None or len(lines) <= most else lines[: most - 1]
         for part in shown:
             self._put(part, "code", indent)

@@ -8,7 +8,8 @@ from denpex_kb.render.paper import Paper, Tone
 
 _MOST_EVIDENCE = 4
 _MOST_OTHERS = 3
-_MOST_CODE = 16
+_MOST_CODE = 12
+_MOST_VERIFY = 3
 _VERDICTS: dict[str, tuple[str, Tone]] = {
     "matched": ("MATCHED", "good"),
     "ambiguous": ("AMBIGUOUS", "warn"),
@@ -59,7 +60,7 @@ def _head(diagnosis: Diagnosis, paper: Paper) -> None:
     title = best.title if best else diagnosis.because
     tail = f"  ({percent(best.confidence)})" if best else ""
     head = f"{word}  {title}{tail}"
-    parts = paper._wrap(one_line(head), 0)  # noqa: SLF001
+    parts = paper._wrap(one_line(head), 0)
     first = parts[0]
     paper.raw(paper.paint(first[: len(word)], tone) + paper.paint(first[len(word) :], "bold"))
     for part in parts[1:]:
@@ -95,14 +96,18 @@ def _began(diagnosis: Diagnosis, paper: Paper) -> None:
     if began is None:
         return
     section = paper.section("BEGAN")
-    where = f"rank {began.rank}" if began.rank is not None else (f"ranks {_spans(began.ranks)}" if began.ranks else "rank unknown")
+    where = (
+        f"rank {began.rank}"
+        if began.rank is not None
+        else (f"ranks {spans(began.ranks)}" if began.ranks else "rank unknown")
+    )
     host = f" on {one_line(began.host)}" if began.host else ""
     section.line(f"{where}{host}: {began.why}" if began.why else f"{where}{host}", "bold")
     if began.file is not None:
         section.line(f"{one_line(began.file)}:{began.line}", "dim")
         section.clipped(began.text, "bad", 2)
     if diagnosis.silent_ranks:
-        section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {_spans(diagnosis.silent_ranks)}", "warn")
+        section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {spans(diagnosis.silent_ranks)}", "warn")
     paper.blank()
 
 
@@ -117,6 +122,7 @@ def _why(diagnosis: Diagnosis, paper: Paper) -> None:
     words = [item.text for item in best.evidence if item.what == "words"]
     if words:
         section.line("your words: " + ", ".join(words))
+        evidence = [item for item in evidence if item.file is not None and item.what != "fact"]
     for item in evidence[:_MOST_EVIDENCE]:
         _evidence(item, section)
     if len(evidence) > _MOST_EVIDENCE:
@@ -137,10 +143,15 @@ def _evidence(item: Evidence, section: object) -> None:
         section.line(f"{one_line(item.file)}:{item.line}{rank}{times}  [{item.name}]", "dim")  # type: ignore[attr-defined]
         section.clipped(item.text, "plain", 2)  # type: ignore[attr-defined]
     elif item.what == "fact":
-        place = f"{one_line(item.file)}:{item.line}" if item.file else "your words"
-        section.line(f"{item.text}  ({place})")  # type: ignore[attr-defined]
+        section.line(f"{item.text}  ({_place(item)})")  # type: ignore[attr-defined]
     else:
         section.line(item.text or item.name)  # type: ignore[attr-defined]
+
+
+def _place(item: Evidence) -> str:
+    if item.file is None:
+        return "your words"
+    return f"{one_line(item.file)}:{item.line}" if item.line is not None else one_line(item.file)
 
 
 def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
@@ -159,11 +170,11 @@ def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
     if fix is None:
         return
     section = paper.section("FIX")
-    section.line(fix.summary)
+    section.line(_plain(fix.summary))
     if fix.variant and fix.variant != "Fix":
         section.line(f"{fix.variant} ({fix.applies_because})", "dim")
     for number, step in enumerate(fix.steps, 1):
-        section.line(f"{number}. {_plain(step)}", hang=3)
+        section.line(f"{number}. {_plain(step)}" if len(fix.steps) > 1 else _plain(step), hang=3 * (len(fix.steps) > 1))
     for snippet in fix.snippets:
         section.code(snippet.text, most=_MOST_CODE)
     for label, how in fix.placeholders.items():
@@ -171,7 +182,12 @@ def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
     for note in fix.notes[:2]:
         section.line(_plain(note), "dim")
     if fix.others:
-        section.line(f"For other set-ups: {'; '.join(fix.others)} (denpex show {diagnosis.hypotheses[0].id})", "dim")
+        named = (
+            "; ".join(fix.others)
+            if len(fix.others) <= 3
+            else f"{'; '.join(fix.others[:3])} and {len(fix.others) - 3} more"
+        )
+        section.line(f"Other set-ups: {named}", "dim")
     paper.blank()
 
 
@@ -183,9 +199,14 @@ def _verify(diagnosis: Diagnosis, paper: Paper) -> None:
     if diagnosis.verify is None:
         return
     section = paper.section("VERIFY")
-    section.code(diagnosis.verify.command, indent=0, most=8)
-    section.line("Expect: " + _plain(diagnosis.verify.expect))
+    section.code(diagnosis.verify.command, indent=0, most=_MOST_VERIFY)
+    section.line("Expect: " + _first_sentence(_plain(diagnosis.verify.expect)))
     paper.blank()
+
+
+def _first_sentence(text: str) -> str:
+    head, stop, _ = text.partition(". ")
+    return head + stop.strip()
 
 
 def _collateral(diagnosis: Diagnosis, paper: Paper) -> None:
@@ -200,7 +221,7 @@ def _collateral(diagnosis: Diagnosis, paper: Paper) -> None:
 
 
 def _folded(item: Collateral) -> str:
-    who = f"rank{'s' * (len(item.ranks) > 1)} {_spans(item.ranks)}: " if item.ranks else ""
+    who = f"rank{'s' * (len(item.ranks) > 1)} {spans(item.ranks)}: " if item.ranks else ""
     times = f" × {item.count}" if item.count > 1 else ""
     return f"{who}{item.event}{times}, first {one_line(item.first.file)}:{item.first.line}: {item.because}"
 
@@ -211,7 +232,9 @@ def _attempts(diagnosis: Diagnosis, paper: Paper) -> None:
     section = paper.section("ATTEMPTS")
     for attempt in diagnosis.attempts:
         best = next((incident.hypotheses[0] for incident in attempt.incidents if incident.hypotheses), None)
-        section.line(f"{attempt.number}: {attempt.outcome}" + (f", {best.id} ({percent(best.confidence)})" if best else ""))
+        section.line(
+            f"{attempt.number}: {attempt.outcome}" + (f", {best.id} ({percent(best.confidence)})" if best else "")
+        )
     paper.blank()
 
 
@@ -221,16 +244,16 @@ def _others(diagnosis: Diagnosis, paper: Paper) -> None:
         section = paper.section("OR ELSE")
         for other in others:
             section.line(_other(other), hang=6)
-        paper.blank()
+        if not diagnosis.ruled_out:
+            paper.blank()
     if diagnosis.nearest:
         section = paper.section("NEAREST")
         for near in diagnosis.nearest[:_MOST_OTHERS]:
             section.line(f"{near.id}: {near.why_not}", hang=2)
         paper.blank()
     if diagnosis.ruled_out and diagnosis.hypotheses:
-        section = paper.section("NOT")
-        for out in diagnosis.ruled_out[:2]:
-            section.line(f"{out.id}: {one_line(out.because)}", "dim", hang=2)
+        out = diagnosis.ruled_out[0]
+        paper.section("NOT").line(f"{out.id}: {one_line(out.because)}", "dim", hang=2)
         paper.blank()
 
 
@@ -243,16 +266,14 @@ def _questions(diagnosis: Diagnosis, paper: Paper) -> None:
     if not diagnosis.next_questions:
         return
     question = diagnosis.next_questions[0]
-    section = paper.section("DECIDES")
-    section.line(question.question, "bold")
-    section.line(f"find out: {question.how_to_find}", "dim")
+    paper.section("DECIDES").line(f"{question.question}  Find out: {question.how_to_find}", "bold")
     paper.blank()
 
 
 def _read_on(diagnosis: Diagnosis, paper: Paper) -> None:
     if diagnosis.hypotheses:
         entry_id = diagnosis.hypotheses[0].id
-        paper.section("MORE").line(f"denpex show {entry_id} · denpex checklist {entry_id}", "dim")
+        paper.section("MORE").line(f"denpex show {entry_id}  (also: checklist)", "dim")
 
 
 def _notes(diagnosis: Diagnosis, paper: Paper) -> None:
@@ -262,7 +283,7 @@ def _notes(diagnosis: Diagnosis, paper: Paper) -> None:
         paper.section("NOTE").line(f"and {len(diagnosis.input.notes) - 6} more (--format json)", "warn")
 
 
-def _spans(numbers: tuple[int, ...]) -> str:
+def spans(numbers: tuple[int, ...]) -> str:
     """Write ranks as spans: 0-6, 9."""
     spans: list[tuple[int, int]] = []
     for number in sorted(numbers):

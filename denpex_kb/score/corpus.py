@@ -111,7 +111,11 @@ def read_cases(folder: Path) -> list[Case]:
 
 
 def score_part(
-    kb: KnowledgeBase, folder: Path, generic: frozenset[str], progress: Callable[[str], None] = lambda _: None, forms: Sequence[str] = ()
+    kb: KnowledgeBase,
+    folder: Path,
+    generic: frozenset[str],
+    progress: Callable[[str], None] = lambda _: None,
+    forms: Sequence[str] = (),
 ) -> Score:
     """Run every case of one part and count.
 
@@ -142,7 +146,9 @@ def _run(kb: KnowledgeBase, case: Case, folder: Path, known: frozenset[str], gen
         error = str(failure)
     spent = (time.perf_counter() - started) * 1000
     group = group_of(case, known)
-    answers = [hypothesis.id for hypothesis in diagnosis.hypotheses] if diagnosis is not None and diagnosis.recognised else []
+    answers = (
+        [hypothesis.id for hypothesis in diagnosis.hypotheses] if diagnosis is not None and diagnosis.recognised else []
+    )
     right = diagnosis is not None and is_right(diagnosis, case, group, generic)
     acceptable = {*case.expect, *case.also_ok}
     rank = diagnosis.initiating.rank if diagnosis is not None and diagnosis.initiating is not None else None
@@ -250,7 +256,11 @@ def report_text(scores: Sequence[Score], *, failures: bool = True) -> str:
             wrong = [item for item in score.outcomes if not item.right]
             if wrong:
                 lines += ["", f"{score.part}: wrong"]
-            lines += [f"  {item.id} [{item.group}]: expected {item.expected}, got {item.answer} ({item.confidence:.2f}) {item.error}".rstrip() for item in wrong]
+            lines += [
+                f"  {item.id} [{item.group}]: expected {item.expected}, got {item.answer} ({item.confidence:.2f})"
+                f" {item.error}".rstrip()
+                for item in wrong
+            ]
             misplaced = [item for item in score.outcomes if item.rank_right is False]
             if misplaced:
                 lines += ["", f"{score.part}: initiating rank wrong"]

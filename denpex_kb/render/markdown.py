@@ -1,0 +1,151 @@
+"""A diagnosis as Markdown, for an issue or a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from denpex_kb.model.diagnosis import Diagnosis, Evidence
+from denpex_kb.model.display import one_line, printable_lines
+from denpex_kb.render.terminal import ACTIONS, percent, spans
+
+_SPECIAL = str.maketrans(
+    {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "\\|", "*": "\\*", "_": "\\_", "[": "\\[", "]": "\\]"}
+)
+
+
+def diagnosis_markdown(diagnosis: Diagnosis) -> str:
+    """Write a diagnosis as Markdown; what the input holds is quoted as code or escaped."""
+    return printable_lines("\n".join(_lines(diagnosis))).rstrip() + "\n"
+
+
+def escape(text: str) -> str:
+    """Make a text from the input inert in Markdown."""
+    return one_line(text).translate(_SPECIAL)
+
+
+def quoted(text: str) -> str:
+    """Quote a line of the input as a code span."""
+    text = one_line(text)
+    fence = "`"
+    while fence in text:
+        fence += "`"
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def fenced(text: str, language: str = "") -> Iterator[str]:
+    """Yield a code block whose fence the code cannot close."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    yield f"{fence}{language}"
+    yield text
+    yield fence
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    best = diagnosis.hypotheses[0] if diagnosis.hypotheses else None
+    title = best.title if best else diagnosis.because
+    yield f"# {diagnosis.verdict.upper()}: {title}"
+    yield ""
+    if best:
+        yield f"`{best.id}`, confidence {percent(best.confidence)}. {diagnosis.because}".rstrip()
+        yield ""
+    if diagnosis.interpreted:
+        yield f"Read as: {escape(diagnosis.interpreted)}"
+        yield ""
+    if diagnosis.action:
+        helps = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[
+            diagnosis.action.restart_helps
+        ]
+        yield f"**Do now: {ACTIONS[diagnosis.action.kind]}.** {diagnosis.action.text}{helps}"
+        yield ""
+    yield from _began(diagnosis)
+    if best and best.evidence:
+        yield "## Why"
+        yield ""
+        yield from (_evidence(item) for item in best.evidence)
+        yield ""
+    if diagnosis.first_error and not best:
+        yield "## The first real error"
+        yield ""
+        yield f"{escape(diagnosis.first_error.file)}:{diagnosis.first_error.line}: {quoted(diagnosis.first_error.text)}"
+        yield ""
+    yield from _fix(diagnosis)
+    if diagnosis.collateral:
+        yield "## Collateral"
+        yield ""
+        for item in diagnosis.collateral:
+            ranks = f"ranks {spans(item.ranks)}: " if item.ranks else ""
+            yield f"- {ranks}{item.event} × {item.count}, {item.because}: {quoted(item.first.text)}"
+        yield ""
+    if diagnosis.hypotheses[1:] or diagnosis.nearest:
+        yield "## What else it could be"
+        yield ""
+        yield from (
+            f"- {percent(other.confidence)} `{other.id}`: {other.sign or other.title}"
+            for other in diagnosis.hypotheses[1:5]
+        )
+        yield from (f"- `{near.id}`: {escape(near.why_not)}" for near in diagnosis.nearest)
+        yield ""
+    for question in diagnosis.next_questions[:1]:
+        yield f"**What decides:** {question.question} Find out: {quoted(question.how_to_find)}"
+        yield ""
+    yield from (f"> Note: {escape(note)}" for note in diagnosis.input.notes)
+
+
+def _began(diagnosis: Diagnosis) -> Iterator[str]:
+    began = diagnosis.initiating
+    if began is None:
+        return
+    who = (
+        f"rank {began.rank}"
+        if began.rank is not None
+        else (f"ranks {spans(began.ranks)}" if began.ranks else "rank unknown")
+    )
+    yield "## Who began it"
+    yield ""
+    yield f"{who}{f' on {escape(began.host)}' if began.host else ''}: {escape(began.why)}"
+    if began.file is not None:
+        yield ""
+        yield f"{escape(began.file)}:{began.line}: {quoted(began.text)}"
+    yield ""
+
+
+def _evidence(item: Evidence) -> str:
+    if item.what == "words":
+        return f"- your words: {escape(item.text)}"
+    place = f"{escape(item.file)}:{item.line}" if item.file else "your words"
+    rank = f" (rank {item.rank})" if item.rank is not None else ""
+    return f"- {place}{rank} [{item.name}]: {quoted(item.text or item.name)}"
+
+
+def _fix(diagnosis: Diagnosis) -> Iterator[str]:
+    fix = diagnosis.fix
+    if fix is not None:
+        yield "## Fix"
+        yield ""
+        yield fix.summary
+        yield ""
+        if fix.variant:
+            yield f"*{fix.variant}* ({escape(fix.applies_because)})"
+            yield ""
+        yield from (f"{number}. {step}" for number, step in enumerate(fix.steps, 1))
+        if fix.steps:
+            yield ""
+        for snippet in fix.snippets:
+            yield from fenced(snippet.text, snippet.language)
+            yield ""
+        for label, how in fix.placeholders.items():
+            yield f"{quoted(label)}: find it with {quoted(how)}"
+            yield ""
+        for note in fix.notes:
+            yield note
+            yield ""
+    if diagnosis.verify is not None:
+        yield "## Verify"
+        yield ""
+        yield from fenced(diagnosis.verify.command, diagnosis.verify.language)
+        yield ""
+        yield f"Expect: {diagnosis.verify.expect}"
+        yield ""
