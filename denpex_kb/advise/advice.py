@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
+from denpex_kb.advise.action import entry_action
 from denpex_kb.advise.fix import fit_fix, fit_verification
+from denpex_kb.advise.placeholders import Filler
 from denpex_kb.model.diagnosis import ActionAdvice, Box, FixAdvice, VerifyAdvice
 from denpex_kb.model.entry import Entry
 from denpex_kb.model.facts import FactSet
@@ -20,12 +24,20 @@ class Advice(Struct, frozen=True):
     checklist: tuple[Box, ...]
 
 
-def advise(entry: Entry, facts: FactSet, kb: Kb) -> Advice:
-    """Fit an entry's advice to the facts."""
-    action = entry.meta.action
+def advise(entry: Entry, facts: FactSet, kb: Kb, targets: Sequence[str] = ()) -> Advice:
+    """Fit an entry's advice to the facts; the action names the targets."""
     return Advice(
-        ActionAdvice(action.kind, action.text, action.restart_helps),
+        entry_action(entry, targets),
         fit_fix(entry, facts, kb),
         fit_verification(entry, facts, kb),
-        tuple(Box(item.text, item.command) for item in entry.body.checklist),
+        fit_checklist(entry, facts, kb),
+    )
+
+
+def fit_checklist(entry: Entry, facts: FactSet, kb: Kb) -> tuple[Box, ...]:
+    """Return the entry's boxes with the user's names filled in."""
+    filler = Filler(facts, kb)
+    return tuple(
+        Box(filler.fill(item.text), filler.fill(item.command) if item.command else None)
+        for item in entry.body.checklist
     )

@@ -150,22 +150,26 @@ def _variants(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
 
 def _variant(title: str, tokens: list[Token]) -> Variant:
     when: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     steps: list[str] = []
     snippets: list[Snippet] = []
     notes: list[str] = []
     for kind, text, language in _blocks(tokens):
-        if kind == "text" and text.startswith("When:"):
-            first, _, rest = text.partition("\n")
-            when = tuple(match.group(1) for match in _CODE_SPAN.finditer(first))
-            if rest.strip():
-                notes.append(rest.strip())
+        if kind == "text" and text.startswith(("When:", "Needs:")):
+            lines = text.split("\n")
+            while lines and lines[0].startswith(("When:", "Needs:")):
+                line = lines.pop(0)
+                spans = tuple(match.group(1) for match in _CODE_SPAN.finditer(line))
+                when, needs = (spans, needs) if line.startswith("When:") else (when, spans)
+            if rest := "\n".join(lines).strip():
+                notes.append(rest)
         elif kind == "text":
             notes.append(text)
         elif kind == "item":
             steps.append(text)
         else:
             snippets.append(Snippet(language, text))
-    return Variant(title, when, tuple(steps), tuple(snippets), tuple(notes))
+    return Variant(title, when, tuple(steps), tuple(snippets), tuple(notes), needs)
 
 
 def _fix(section: _Section) -> Fix:
@@ -174,7 +178,7 @@ def _fix(section: _Section) -> Fix:
     variants = [_variant(title, tokens) for title, tokens in parts[1:]]
     summary = head.notes[0] if head.notes else ""
     if head.steps or head.snippets or not variants:
-        variants.insert(0, Variant("Fix", head.when, head.steps, head.snippets, head.notes[1:]))
+        variants.insert(0, Variant("Fix", head.when, head.steps, head.snippets, head.notes[1:], head.needs))
     return Fix(" ".join(summary.split()), tuple(variants))
 
 

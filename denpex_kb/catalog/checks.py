@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from denpex_kb.catalog import patterns, yamlfile
 from denpex_kb.catalog.conditions import condition_faults, is_specifier
+from denpex_kb.catalog.edits import check_edits
 from denpex_kb.catalog.findings import Finding
 from denpex_kb.catalog.load import Loaded
 from denpex_kb.model.entry import Entry, Signature
@@ -62,6 +63,7 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
         _check_lists(entry, path, scope, report)
         _check_signatures(entry, scope, report)
         _check_conditions(entry, scope, report)
+        check_edits(entry, scope.facts, report)
         _check_versions(entry, report)
         _check_links(entry, scope, report)
         _check_body(entry, scope, report)
@@ -176,9 +178,13 @@ def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
         for message in condition_faults(text, scope.facts):
             report(where, message)
     for variant in entry.body.fix.variants:
-        for text in variant.when:
-            for message in condition_faults(text, scope.facts):
-                report("", f"fix variant {variant.title!r}, When: {message}")
+        for label, texts in (("When", variant.when), ("Needs", variant.needs)):
+            for text in texts:
+                for message in condition_faults(text, scope.facts):
+                    report("", f"fix variant {variant.title!r}, {label}: {message}")
+        for text in variant.needs:
+            if not re.match(r"[a-z][\w-]*\.version\s", text):
+                report("", f"fix variant {variant.title!r}, Needs: {text!r} is no version; put other conditions into When")
 
 
 def _check_versions(entry: Entry, report: Report) -> None:

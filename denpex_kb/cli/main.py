@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from denpex_kb import __version__
+from denpex_kb.cli import fixing
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
+from denpex_kb.cli.options import Catalogs, ColourOption, EntryId, FormatOption, QuietOption, complete_ids, open_kb
 from denpex_kb.errors import DenpexError
 
 app = typer.Typer(
@@ -24,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(kb_commands.app, name="kb")
+app.command()(fixing.fix)
 
 _EXAMPLES = """denpex: why does this training run hang, and who began it?
 
@@ -33,16 +36,6 @@ _EXAMPLES = """denpex: why does this training run hang, and who began it?
 
 denpex --help lists every command. Everything is done on this machine; nothing is uploaded.
 """
-
-Catalogs = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False
-    ),
-]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
-ColourOption = Annotated[Colour, typer.Option("--color", help="When to use colour.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict only.")]
 
 
 class _State:
@@ -109,17 +102,6 @@ def _root(
         out(_EXAMPLES)
 
 
-def open_kb(catalogs: list[Path] | None) -> Any:
-    """Open the knowledge base with the private catalogs of the options and the environment."""
-    from denpex_kb.api import KnowledgeBase
-
-    named = [Path(part) for part in os.environ.get("DENPEX_CATALOG", "").split(os.pathsep) if part]
-    kb = KnowledgeBase.open([*named, *(catalogs or [])])
-    for notice in kb.index.notices:
-        err(f"denpex: {notice}")
-    return kb
-
-
 @app.command()
 def ask(
     question: Annotated[
@@ -174,24 +156,12 @@ def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> Non
     raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 
-def _complete_ids(incomplete: str) -> list[str]:
-    try:
-        from denpex_kb.index.open import open_index
-
-        return [entry_id for entry_id in open_index().ids() if entry_id.startswith(incomplete)]
-    except (DenpexError, OSError):
-        return []
-
-
-EntryId = Annotated[str, typer.Argument(metavar="ID", help="An entry's id or alias.", autocompletion=_complete_ids)]
-
-
 @app.command()
 def show(
     entry_id: Annotated[
         str,
         typer.Argument(
-            metavar="ID|PREFIX", help="An entry's id, an alias, or the beginning of ids.", autocompletion=_complete_ids
+            metavar="ID|PREFIX", help="An entry's id, an alias, or the beginning of ids.", autocompletion=complete_ids
         ),
     ],
     catalog: Catalogs = None,

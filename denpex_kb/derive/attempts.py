@@ -71,7 +71,7 @@ def _by_time(line: Line, times: Sequence[float], clocks: Clocks) -> int:
 def _cuts(reading: Reading, rules: RuleSet, clocks: Clocks) -> list[_Cut]:
     cuts: list[_Cut] = []
     previous: Line | None = None  # the last line that announced a restart
-    ended = False
+    ended: Line | None = None  # the last line that ended an attempt
     for seen in reading.all_seen():
         kinds = marks_of(seen, rules)
         line = seen.line
@@ -82,13 +82,12 @@ def _cuts(reading: Reading, rules: RuleSet, clocks: Clocks) -> list[_Cut]:
                 cuts[-1] = _Cut(line.number, cuts[-1].time)
             else:
                 cuts.append(_Cut(line.number, time))
-            previous = line
-            ended = False
-        elif ended and "start" in kinds and _launches(seen, rules):
+            previous, ended = line, None
+        elif ended is not None and "start" in kinds and _launches(seen, rules) and _later(ended, line, clocks):
             cuts.append(_Cut(line.number - 1, clocks.of(line)))
-            previous, ended = line, False
+            previous, ended = line, None
         elif kinds & _ENDS and (previous is None or not _together(previous, line, clocks)):
-            ended = True
+            ended = line
     return cuts
 
 
@@ -97,6 +96,12 @@ def _together(left: Line, right: Line, clocks: Clocks) -> bool:
     if before is not None and after is not None:
         return abs(after - before) < _SAME_RESTART_SECONDS
     return right.number - left.number <= _SAME_RESTART_LINES
+
+
+def _later(ended: Line, line: Line, clocks: Clocks) -> bool:
+    """Logs of several nodes, one behind the other in a file, are no attempts."""
+    before, after = clocks.of(ended), clocks.of(line)
+    return before is None or after is None or after >= before
 
 
 def _launches(seen: Seen, rules: RuleSet) -> bool:

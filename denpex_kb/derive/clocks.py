@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from denpex_kb.model.events import Line, Reading
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (log times state no zone)
-_NO_YEAR = (datetime(2000, 1, 1) - _EPOCH).total_seconds()  # noqa: DTZ001
-_FIRST_YEAR = (datetime(2001, 1, 1) - _EPOCH).total_seconds()  # noqa: DTZ001
+_EPOCH = datetime(1970, 1, 1)
+_NO_YEAR = (datetime(2000, 1, 1) - _EPOCH).total_seconds()
+_FIRST_YEAR = (datetime(2001, 1, 1) - _EPOCH).total_seconds()
 _DAY = 86400.0
 _QUARTER = 900.0  # zones differ by whole quarters of an hour
 _NEAR_QUARTER = 180.0
@@ -27,11 +27,19 @@ class Span(Struct, frozen=True):
 
     low: float
     high: float
+    guess: float | None = None  # what other lines suggest: the end of its process, a record of its device
 
     @property
     def best(self) -> float:
-        """The one time to go by: what was printed next on the same output is nearer than what was printed before."""
-        return self.high if self.high != float("inf") else self.low
+        """The one time to go by: before a failure the output is dense, behind it there may be minutes of silence."""
+        if self.guess is not None:
+            return self.guess
+        return self.low if self.low != float("-inf") else self.high
+
+    @property
+    def exact(self) -> bool:
+        """Whether the line states its time."""
+        return self.low == self.high
 
 
 class Clocks:
@@ -116,7 +124,9 @@ def _common_year(readings: Iterable[Reading]) -> int | None:
 
 def without_zone(gap: float) -> float:
     """Return a gap between two emitters without what looks like another time zone."""
+    if abs(gap) > _ZONES:
+        return gap
     quarters = round(gap / _QUARTER) * _QUARTER
-    if quarters and abs(gap) <= _ZONES and abs(gap - quarters) <= _NEAR_QUARTER and abs(quarters) >= 2 * _QUARTER:
+    if quarters and abs(gap - quarters) <= _NEAR_QUARTER and abs(quarters) >= 2 * _QUARTER:
         return gap - quarters
     return gap

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from denpex_kb.derive.began import Began
-from denpex_kb.derive.blocks import Identity, identity
-from denpex_kb.derive.ranks import Ranks
+from denpex_kb.derive.blocks import Identity, identity, mark_values, marks_of
+from denpex_kb.derive.clocks import Clocks
 from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.rules import RuleSet
 
@@ -37,44 +38,70 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
     for item in progress:
         steps.add(item, _step(item, rules))
     for item in seen:
-        if _is(item, rules, "completion"):
+        if "completion" in marks_of(item, rules):
             steps.add(item, float("inf"))
     return {(item.line.file, item.line.number): steps.advanced_after(item.line) for item in seen}
+
+
+class _Track:
+    """The steps of one process in the order of its lines; the highest before and after a line are found at once."""
+
+    def __init__(self) -> None:
+        self._points: list[tuple[int, float | None]] = []
+        self._ready = False
+
+    def add(self, number: int, step: float | None) -> None:
+        self._points.append((number, step))
+        self._ready = False
+
+    def advanced_after(self, number: int) -> bool:
+        if not self._ready:
+            self._prepare()
+        first_after = bisect_right(self._numbers, number)
+        after = len(self._numbers) - first_after
+        if self._stated_after[first_after]:
+            return self._highest_after[first_after] > self._highest_before[bisect_left(self._numbers, number)]
+        return after > 1
+
+    def _prepare(self) -> None:
+        self._points.sort(key=lambda point: point[0])
+        self._numbers = [number for number, _ in self._points]
+        self._highest_before = [-1.0]
+        for _, step in self._points:
+            self._highest_before.append(max(self._highest_before[-1], step if step is not None else -1.0))
+        size = len(self._points)
+        self._highest_after, self._stated_after = [-1.0] * (size + 1), [False] * (size + 1)
+        for index in range(size - 1, -1, -1):
+            step = self._points[index][1]
+            self._highest_after[index] = max(self._highest_after[index + 1], step if step is not None else -1.0)
+            self._stated_after[index] = self._stated_after[index + 1] or step is not None
+        self._ready = True
 
 
 class _Steps:
     """Where which process stood at which step."""
 
     def __init__(self) -> None:
-        self._by_process: dict[tuple[str, Identity], list[tuple[int, float | None]]] = defaultdict(list)
-        self._by_file: dict[str, list[tuple[int, float | None]]] = defaultdict(list)
+        self._by_process: dict[tuple[str, Identity], _Track] = defaultdict(_Track)
+        self._by_file: dict[str, _Track] = defaultdict(_Track)
 
     def add(self, item: Seen, step: float | None) -> None:
-        self._by_process[(item.line.file, identity(item.line))].append((item.line.number, step))
-        self._by_file[item.line.file].append((item.line.number, step))
+        self._by_process[(item.line.file, identity(item.line))].add(item.line.number, step)
+        self._by_file[item.line.file].add(item.line.number, step)
 
     def advanced_after(self, line: Line) -> bool:
         own = self._by_process.get((line.file, identity(line)))
         if own is None:
-            own = self._by_file.get(line.file, []) if line.rank is None else []
-        before = [step for number, step in own if number < line.number and step is not None]
-        after = [step for number, step in own if number > line.number]
-        stated = [step for step in after if step is not None]
-        if stated:
-            return max(stated) > max(before, default=-1.0)
-        return len(after) > 1
+            own = self._by_file.get(line.file) if line.rank is None else None
+        return own is not None and own.advanced_after(line.number)
 
 
 def _step(item: Seen, rules: RuleSet) -> float | None:
-    for match in item.matches:
-        gives = rules.patterns[match.pattern].gives
-        if "step" in gives:
-            text = match.groups[gives.index("step")].replace(",", "")
-            try:
-                return float(text)
-            except ValueError:
-                return None
-    return None
+    text = mark_values(item, rules).get("step", "").replace(",", "")
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def run_state(
@@ -82,9 +109,9 @@ def run_state(
     seen: Sequence[Seen],
     progress: Sequence[Seen],
     rules: RuleSet,
-    ranks: Ranks,
     began: Began,
     attempt: int,
+    clocks: Clocks,
     *,
     hung: bool,
 ) -> RunState:
@@ -93,67 +120,73 @@ def run_state(
     Healthy needs positive evidence. A log that just stops is stalled where something shows that time passed (the user
     says so, a stack dump, another rank's later clock), else its end is unknown.
     """
-    steps = _last_steps(progress, rules)
-    bad = [
-        event
-        for event in began.events
-        if event.kind in ("collateral", "teardown", "summary") and event.kind != "teardown"
-    ]
+    steps = last_steps(progress, rules)
+    bad = [event for event in began.events if event.kind in ("collateral", "summary")]
     if began.event is not None:
         return RunState("failed", "a failure was printed", began.event.seen.line, steps)
-    completed = [item for item in seen if _is(item, rules, "completion")]
-    if completed and not any(_after(item.seen, completed[-1]) for item in bad):
+    completed = [item for item in seen if "completion" in marks_of(item, rules)]
+    if completed and not began.left_alone and not any(_after(item.seen, completed[-1]) for item in bad):
         return RunState("completed", "the run reports its end", completed[-1].line, steps)
     if bad:
         return RunState("failed", "only events that follow from a failure were printed", bad[0].seen.line, steps)
     if hung:
         return RunState("stalled", "you say that it hangs", None, steps)
-    if any(_is(item, rules, "stack") for item in seen):
+    if any("stack" in marks_of(item, rules) for item in seen):
         return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
-    silent = _fell_behind(
-        [reading for reading in readings if reading.last is not None and reading.last.attempt == attempt]
-    )
+    if began.left_alone:
+        return RunState("stalled", began.left_alone, completed[-1].line if completed else None, steps)
+    silent = _fell_behind([reading for reading in readings if reading.last is not None and reading.last.attempt == attempt], clocks)
     if silent is not None:
-        return RunState(
-            "stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps
-        )
+        return RunState("stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps)
     if progress:
-        return RunState(
-            "running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps
-        )
+        return RunState("running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps)
     return RunState("unknown", "the input ends in mid-flight: it shows neither a failure nor an end", None, steps)
 
 
-def _last_steps(progress: Iterable[Seen], rules: RuleSet) -> dict[int, str]:
+def last_steps(progress: Iterable[Seen], rules: RuleSet) -> dict[int, str]:
+    """Return the last step that each rank printed."""
     steps: dict[int, str] = {}
     for item in progress:
-        for match in item.matches:
-            gives = rules.patterns[match.pattern].gives
-            if item.line.rank is not None and "step" in gives:
-                steps[item.line.rank] = match.groups[gives.index("step")]
+        step = mark_values(item, rules).get("step")
+        if item.line.rank is not None and step:
+            steps[item.line.rank] = step
     return steps
 
 
-def _fell_behind(readings: Sequence[Reading]) -> Line | None:
+def ended_while_others_work(readings: Sequence[Reading], seen: Iterable[Seen], progress: Sequence[Seen], rules: RuleSet) -> Mapping[int, Seen]:
+    """Return the ranks that report their end while others, whose output shows as much, stand in mid-step.
+
+    A rank that never prints steps of its own says nothing by not printing an end.
+    """
+    ended = {
+        item.line.rank: item for item in seen if item.line.rank is not None and "completion" in marks_of(item, rules)
+    }
+    working = {item.line.rank for item in progress if item.line.rank is not None} - ended.keys()
+    if not ended or not working or not ended.keys() & {item.line.rank for item in progress}:
+        return {}
+    last = {line.rank: line for reading in readings for line in reading.lasts.values() if line.rank is not None}
+    if any(_step_start(last[rank].text) for rank in working if rank in last):
+        return ended
+    return {}
+
+
+def _step_start(text: str) -> bool:
+    """Whether a line announces work that its rank has not reported as done."""
+    return text.rstrip(" .").endswith((" start", " started", " starting", " begin"))
+
+
+def _fell_behind(readings: Sequence[Reading], clocks: Clocks) -> Line | None:
     """Return the last line of the file that stopped minutes before the others."""
-    lasts = [reading.last for reading in readings if reading.last is not None and reading.last.clock is not None]
+    lasts = [(time, reading.last) for reading in readings if _of_a_rank(reading) and reading.last is not None and (time := clocks.of(reading.last)) is not None]
     if len(lasts) < 2:
         return None
-    first, last = min(lasts, key=_clock), max(lasts, key=_clock)
-    return first if _clock(last) - _clock(first) > _STALL_SECONDS else None
+    lasts.sort(key=lambda item: item[0])
+    return lasts[0][1] if lasts[-1][0] - lasts[0][0] > _STALL_SECONDS else None
 
 
-def _clock(line: Line) -> float:
-    return line.clock or 0.0
+def _of_a_rank(reading: Reading) -> bool:
+    return reading.origin.rank is not None or (reading.last is not None and reading.last.rank is not None)
 
 
 def _after(left: Seen, right: Seen) -> bool:
     return left.line.file == right.line.file and left.line.number > right.line.number
-
-
-def _is(item: Seen, rules: RuleSet, kind: str) -> bool:
-    return any(
-        rules.patterns[match.pattern].name == kind
-        for match in item.matches
-        if rules.patterns[match.pattern].target == "mark"
-    )

@@ -1,23 +1,192 @@
-"""Whose line is it, once all of the input was seen: local ranks, tasks and pids become global ranks."""
+"""Whose line is it, once all of the input was seen: local ranks, tasks, pids and devices become global ranks."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from denpex_kb.derive.blocks import mark_values, marks_of
+from denpex_kb.derive.exits import Exit, read_exits
+from denpex_kb.derive.places import Pairs, first_ranks, name_hosts, place_of
 from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import RuleSet
 
+_MOST_PER_NODE = 64
+_MACHINE = frozenset({"hardware", "kernel"})
+
 
 class Ranks(Struct, frozen=True):
-    """The ranks of the job, as far as the input shows them."""
+    """The ranks of the job, as far as the input shows them, and what else names them."""
 
     known: tuple[int, ...]
     world_size: int | None
     hosts: dict[int, str]
+    basis: str = ""  # what the world size rests on
+    per_node: int | None = None
+    bases: dict[str, int] = {}  # host → its first rank
+    pids: dict[tuple[str | None, int], int] = {}
+    devices: dict[str, int] = {}  # PCI bus → device index
+    task_is_rank: bool = False
+    several: bool = False  # the job has more than one rank
+
+    def of_pid(self, pid: int, host: str | None) -> int | None:
+        """Return the rank of a process."""
+        if (host, pid) in self.pids:
+            return self.pids[host, pid]
+        if host is not None:
+            inferred = self._neighbour(pid, host)
+            if inferred is not None:
+                return inferred
+        found = {rank for (_, other), rank in self.pids.items() if other == pid}
+        if len(found) == 1:
+            return found.pop()
+        return None if found or host is not None else self._neighbour(pid, None)
+
+    def of_local(self, local: int, host: str | None) -> int | None:
+        """Return the rank of a local rank or a device of a host."""
+        if self.per_node is not None and local >= self.per_node:
+            return None
+        if host is not None and host in self.bases:
+            return self.bases[host] + local
+        if self.world_size is not None and self.per_node is not None and self.world_size <= self.per_node:
+            return local
+        if len(self.bases) == 1 and self.world_size is None:
+            return next(iter(self.bases.values())) + local  # all that is seen comes from one node
+        return local if not self.bases and self.world_size is None and len(set(self.hosts.values())) <= 1 else None
+
+    def of_bus(self, bus: str, host: str | None) -> int | None:
+        """Return the rank that uses the device on a PCI bus of a host."""
+        device = self.devices.get(pci(bus) or "")
+        return self.of_local(device, host) if device is not None else None
+
+    def on(self, host: str | None) -> tuple[int, ...]:
+        """Return the ranks of a host."""
+        if host is None:
+            return ()
+        if host in self.bases and self.per_node is not None:
+            first = self.bases[host]
+            last = first + self.per_node if self.world_size is None else min(first + self.per_node, self.world_size)
+            return tuple(range(first, last))
+        return tuple(sorted(rank for rank, name in self.hosts.items() if name == host))
+
+    def host_of(self, rank: int) -> str | None:
+        """Return the host of a rank."""
+        if rank in self.hosts:
+            return self.hosts[rank]
+        if self.per_node is not None:
+            first = rank - rank % self.per_node
+            return next((host for host, base in self.bases.items() if base == first), None)
+        return None
+
+    def local_of(self, rank: int) -> int | None:
+        """Return the local rank of a rank."""
+        return rank % self.per_node if self.per_node else None
+
+    def _neighbour(self, pid: int, host: str | None) -> int | None:
+        """Processes that were started one after the other have pids on end: the distance to known ones tells the rank."""
+        places = {place for place, _ in self.pids}
+        if host is None and len(places) == 1:
+            host = next(iter(places))
+        own = [(other, rank) for (place, other), rank in self.pids.items() if place == host and other != pid]
+        offsets = {other - rank for other, rank in own}
+        if len(offsets) != 1:
+            return None
+        rank = pid - offsets.pop()
+        if self.per_node is None:
+            return rank if rank >= 0 and len(own) > 1 and min(abs(pid - other) for other, _ in own) <= 2 else None
+        first = own[0][1] - own[0][1] % self.per_node
+        return rank if first <= rank < first + self.per_node else None
+
+
+def pci(text: str) -> str | None:
+    """Write a PCI address, as the kernel or NCCL prints it, as domain:bus:device."""
+    parts = text.lower().split(":")
+    try:
+        if len(parts) == 1:
+            number = int(parts[0], 16)  # NCCL: domain, bus, device and function in one number
+            return f"{number >> 20:x}:{(number >> 12) & 0xFF:x}:{(number >> 4) & 0xFF:x}"
+        domain = int(parts[-3], 16) if len(parts) > 2 else 0
+        return f"{domain:x}:{int(parts[-2], 16):x}:{int(parts[-1].split('.')[0], 16):x}"
+    except ValueError:
+        return None
+
+
+class _Evidence:
+    """What lines say of who is who."""
+
+    def __init__(self) -> None:
+        self.pairs: Pairs = defaultdict(Counter)
+        self.weak: Pairs = defaultdict(Counter)
+        self.pids: dict[tuple[str | None, int], int] = {}
+        self.local_pids: dict[tuple[str | None, int], int] = {}
+        self.devices: dict[str, Counter[int]] = defaultdict(Counter)
+        self.locals: set[int] = set()
+        self.hosts: dict[int, str] = {}
+        self.nodes: dict[str, int] = {}
+        self.worlds: set[int] = set()
+
+    def line(self, line: Line) -> None:
+        """Take what the prefixes of a line state together."""
+        place = place_of(line)
+        if line.local_rank is not None:
+            self.locals.add(line.local_rank)
+        if line.node is not None and place is not None:
+            self.nodes.setdefault(place, line.node)
+        if line.rank is None:
+            if line.pid is not None and line.local_rank is not None:
+                self.local_pids.setdefault((place, line.pid), line.local_rank)
+            return
+        if place is not None:
+            self.hosts.setdefault(line.rank, place)
+            if line.local_rank is not None:
+                self.pairs[place][line.rank - line.local_rank] += 1
+            elif line.device is not None:
+                self.weak[place][line.rank - line.device] += 1
+        if line.pid is not None and (line.device is not None or line.ip is not None):  # an NCCL prefix; other pids may be those of launchers
+            self.pids.setdefault((place, line.pid), line.rank)
+
+    def marks(self, seen: Seen, values: Mapping[str, str]) -> None:
+        """Take what marks state."""
+        line = seen.line
+        place = place_of(line)
+        if "nranks" in values:
+            rank, device, world = int(values["comm_rank"]), int(values["device"]), int(values["nranks"])
+            self.worlds.add(world)
+            if (bus := pci(values.get("busid", ""))) is not None:
+                self.devices[bus][device] += 1
+            if world == max(self.worlds) and (line.rank is None or line.rank == rank):
+                if line.pid is not None:
+                    self.pids[place, line.pid] = rank
+                if place is not None:
+                    self.hosts.setdefault(rank, place)
+                    self.weak[place][rank - device] += 2
+                if line.rank is None:
+                    line.rank = rank
+        if "first_rank" in values and place is not None:
+            self.pairs[place][int(values["first_rank"])] += 1
+        if "node" in values and place is not None and values["node"].isdigit():
+            self.nodes.setdefault(place, int(values["node"]))
+        if "spawned_local" in values and values.get("pid", "").isdigit():
+            self.local_pids[place, int(values["pid"])] = int(values["spawned_local"])
+
+    def exits(self, exits: Iterable[Exit]) -> None:
+        """Take what launchers state of the processes that ended."""
+        for item in exits:
+            if item.local_rank is not None:
+                self.locals.add(item.local_rank)
+            if item.rank is None:
+                if item.pid is not None and item.local_rank is not None:
+                    self.local_pids.setdefault((item.host, item.pid), item.local_rank)
+                continue
+            if item.host is not None:
+                self.hosts.setdefault(item.rank, item.host)
+                if item.local_rank is not None:
+                    self.pairs[item.host][item.rank - item.local_rank] += 3
+            if item.pid is not None and item.local_rank is not None:
+                self.pids.setdefault((item.host, item.pid), item.rank)
 
 
 def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) -> Ranks:
@@ -26,92 +195,120 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     `[rankN]:` is trusted over every other number. A local rank is global where all lines come from one node; on several
     nodes it is node x local, where the node's own number is known. A Slurm label is the rank where every task is a rank.
     """
-    lines = [seen.line for reading in readings for seen in (*reading.seen, *reading.progress)]
-    lines += [reading.last for reading in readings if reading.last is not None]
-    by_pid = _pids(readings, rules, lines)
-    hosts_of_locals = {line.host for line in lines if line.local_rank is not None}
-    one_node = len(hosts_of_locals) <= 1
-    node_numbers = _node_numbers(lines)
-    per_node = _per_node(lines, facts)
+    for reading in readings:
+        for seen in reading.seen:
+            if _MACHINE & marks_of(seen, rules):
+                seen.line.rank = seen.line.local_rank = None  # a file's name may number its host
+    lines = [line for reading in readings for line in _all_lines(reading)]
     task_is_rank = _task_is_rank(lines)
+    name_hosts(readings, rules, task_is_node=not task_is_rank)
+    evidence = _Evidence()
     for line in lines:
-        if line.rank is not None:
-            continue
-        if line.pid is not None and line.pid in by_pid:
-            line.rank = by_pid[line.pid]
-        elif line.local_rank is not None:
-            if one_node:
-                line.rank = line.local_rank
-            elif line.host in node_numbers and per_node:
-                line.rank = node_numbers[line.host] * per_node + line.local_rank
-        elif line.task is not None and task_is_rank:
-            line.rank = line.task
-    known = sorted(
-        {line.rank for line in lines if line.rank is not None}
-        | {rank for reading in readings for rank in reading.ranks}
+        evidence.line(line)
+        if line.task is not None and not task_is_rank and (place := place_of(line)) is not None:
+            evidence.nodes.setdefault(place, line.task)
+    stated = [value for value in facts.values("world_size") if isinstance(value, int)]
+    evidence.worlds |= set(stated)
+    for reading in readings:
+        for seen in reading.seen:
+            values = mark_values(seen, rules)
+            if values:
+                evidence.marks(seen, values)
+    evidence.exits(item for reading in readings for item in read_exits(reading, rules))
+    ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
+    for line in lines:
+        if line.rank is None:
+            line.rank = _rank_of(line, ranks)
+    known = set(ranks.known) | {line.rank for line in lines if line.rank is not None}
+    hosts = dict(ranks.hosts)
+    for line in lines:
+        if line.rank is not None and (place := place_of(line)) is not None:
+            hosts.setdefault(line.rank, place)
+    several = ranks.several or len(known) > 1 or max(known, default=0) > 0
+    return Ranks(
+        tuple(sorted(known)), ranks.world_size, hosts, ranks.basis, ranks.per_node, ranks.bases, ranks.pids, ranks.devices, task_is_rank, several
     )
-    hosts = {line.rank: line.host for line in lines if line.rank is not None and line.host is not None}
-    return Ranks(tuple(known), _world_size(facts, known), hosts)
 
 
-def _pids(readings: Iterable[Reading], rules: RuleSet, lines: Iterable[Line]) -> dict[int, int]:
-    """Map pids to ranks by the lines that state both."""
-    found: dict[int, int] = {line.pid: line.rank for line in lines if line.pid is not None and line.rank is not None}
-    for seen in (seen for reading in readings for seen in reading.seen):
-        stated = mark_values(seen, rules)
-        if "pid" in stated and stated["pid"].isdigit():
-            number = stated.get("rank") or stated.get("local_rank")
-            if number is not None and number.isdigit():
-                found.setdefault(int(stated["pid"]), int(number))
-    return found
+def _conclude(readings: Sequence[Reading], lines: Sequence[Line], evidence: _Evidence, facts: FactSet, *, task_is_rank: bool) -> Ranks:
+    known = {line.rank for line in lines if line.rank is not None} | {rank for reading in readings for rank in reading.ranks}
+    known |= set(evidence.hosts)
+    world = max((size for size in evidence.worlds if size > max(known, default=0)), default=None)
+    basis = f"world size {world}" if world is not None else ""
+    pairs = evidence.pairs or _consistent(evidence.weak)
+    hosts = [host for host in dict.fromkeys(map(place_of, lines)) if host is not None]
+    hosts += [host for host in dict.fromkeys(evidence.hosts.values()) if host not in hosts]
+    per_node = _per_node(facts, evidence, pairs, world)
+    merged: Pairs = defaultdict(Counter)
+    for source in (evidence.pairs, _consistent(evidence.weak)):
+        for host, counter in source.items():
+            if host not in merged:
+                merged[host] = counter
+    with_ranks = [host for host in hosts if host in merged or host in evidence.nodes] or hosts
+    bases = first_ranks(merged, hosts if len(hosts) > len(with_ranks) else with_ranks, per_node, evidence.nodes, world)
+    pids = dict(evidence.pids)
+    for (host, pid), local in evidence.local_pids.items():
+        if host is not None and host in bases:
+            pids.setdefault((host, pid), bases[host] + local)
+        elif host is None and len(hosts) <= 1:
+            pids.setdefault((host, pid), local)
+    devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}
+    several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
+    return Ranks(tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several)
 
 
-def mark_values(seen: Seen, rules: RuleSet) -> dict[str, str]:
-    """Return what the marks of a line state, by name."""
-    values: dict[str, str] = {}
-    for match in seen.matches:
-        pattern = rules.patterns[match.pattern]
-        if pattern.target == "mark":
-            for name, group in zip(pattern.gives, match.groups, strict=False):
-                if group:
-                    values.setdefault(name, group)
-    return values
+def _consistent(pairs: Pairs) -> Pairs:
+    """Device indices are local ranks only where they lead to one first rank per host."""
+    return {host: counter for host, counter in pairs.items() if len(counter) == 1} if all(len(item) == 1 for item in pairs.values()) else {}
 
 
-def _node_numbers(lines: Iterable[Line]) -> dict[str | None, int]:
-    """Conclude each host's node number from lines that carry both a global and a local rank."""
-    offsets: dict[str, Counter[int]] = defaultdict(Counter)
-    hosts: list[str] = []
-    for line in lines:
-        if line.host is not None and line.host not in hosts:
-            hosts.append(line.host)
-        if line.host is not None and line.rank is not None and line.local_rank is not None:
-            offsets[line.host][line.rank - line.local_rank] += 1
-    bases = sorted({counter.most_common(1)[0][0] for counter in offsets.values()})
-    if bases:
-        return {host: bases.index(counter.most_common(1)[0][0]) for host, counter in offsets.items()}
-    return {}
+def _rank_of(line: Line, ranks: Ranks) -> int | None:
+    place = place_of(line)
+    if (line.pid is not None and line.device is not None) or (line.ip is not None and line.pid is not None):
+        rank = ranks.of_pid(line.pid, place) if line.pid is not None else None
+        if rank is not None:
+            return rank
+    if line.local_rank is not None:
+        return ranks.of_local(line.local_rank, place)
+    if line.task is not None:
+        return line.task if ranks.task_is_rank else None
+    if line.pid is not None:
+        found = ranks.pids.get((place, line.pid))
+        if found is not None:
+            return found
+    return line.group_rank
 
 
-def _per_node(lines: Iterable[Line], facts: FactSet) -> int | None:
-    world, nodes = facts.value("world_size"), facts.value("nodes")
-    if isinstance(world, int) and isinstance(nodes, int) and nodes > 0 and world % nodes == 0:
+def _all_lines(reading: Reading) -> list[Line]:
+    lines = [seen.line for seen in (*reading.seen, *reading.progress)]
+    return [*lines, *reading.lasts.values(), *([reading.last] if reading.last is not None else [])]
+
+
+def _per_node(facts: FactSet, evidence: _Evidence, pairs: Pairs, world: int | None) -> int | None:
+    least = max(evidence.locals, default=-1) + 1
+    nodes = facts.value("nodes")
+    if world is not None and isinstance(nodes, int) and nodes > 0 and world % nodes == 0:
         return world // nodes
-    locals_ = {line.local_rank for line in lines if line.local_rank is not None}
-    return max(locals_) + 1 if locals_ else None
+    bases = sorted({counter.most_common(1)[0][0] for counter in pairs.values()})
+    steps = [right - left for left, right in zip(bases, bases[1:], strict=False)]
+    if steps and least <= min(steps) <= _MOST_PER_NODE:
+        return min(steps)
+    devices = max((max(counter) for counter in evidence.devices.values()), default=-1) + 1
+    least = max(least, devices)
+    if world is None or least == world:
+        return least or None
+    hosts = len(set(evidence.hosts.values()))
+    if hosts and world % hosts == 0 and least <= world // hosts <= _MOST_PER_NODE and (hosts > 1 or len(evidence.nodes) < 2):
+        per_host = world // hosts
+        if all(base % per_host == 0 for base in bases):
+            return per_host
+    return next((size for size in (1, 2, 4, 8, 16) if size >= least and world % size == 0), least) if least else None
 
 
 def _task_is_rank(lines: Iterable[Line]) -> bool:
     """A Slurm label counts nodes where one launcher runs per node, and ranks where every task is one."""
-    both = [
-        (line.task, line.rank if line.rank is not None else line.local_rank) for line in lines if line.task is not None
-    ]
-    with_rank = [(task, rank) for task, rank in both if rank is not None]
-    return all(task == rank for task, rank in with_rank) if with_rank else True
-
-
-def _world_size(facts: FactSet, known: Sequence[int]) -> int | None:
-    stated = [value for value in facts.values("world_size") if isinstance(value, int)]
-    if stated:
-        return max(stated)
-    return None
+    pairs = [(line.task, line.rank, line.local_rank) for line in lines if line.task is not None]
+    ranked = [(task, rank) for task, rank, _ in pairs if rank is not None]
+    if ranked:
+        return all(task == rank for task, rank in ranked)
+    return all(local is None or local == task for task, _, local in pairs)

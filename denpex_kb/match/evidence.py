@@ -87,6 +87,8 @@ def _combined(signature: RuleSignature, found: Mapping[str, Witness]) -> Witness
     elif len(members) < len(signature.members):
         return None
     forbidden = [found[name] for name in signature.forbidden if name in found]
+    if any(not item.lines for item in forbidden):
+        return None  # a fact or a relation holds for the whole job
     lines = _together(
         signature,
         [member.lines for member in members if member.lines],

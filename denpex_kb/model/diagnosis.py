@@ -135,6 +135,11 @@ class FixAdvice(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     placeholders: dict[str, str] = {}  # name → how to find it
     others: tuple[str, ...] = ()  # titles of the variants for other set-ups
+    needed: bool = True
+    why_not: str = ""  # why no fix is needed in this set-up
+    needs: tuple[str, ...] = ()  # versions that the fix needs and that are unknown here
+    cost: str = ""
+    undo: str = ""
 
 
 class VerifyAdvice(Struct, frozen=True):
@@ -143,6 +148,7 @@ class VerifyAdvice(Struct, frozen=True):
     command: str
     expect: str
     language: str = "bash"
+    placeholders: dict[str, str] = {}  # name → how to find it
 
 
 class Box(Struct, frozen=True):
@@ -194,6 +200,24 @@ class Attempt(Struct, frozen=True):
     incidents: tuple[Incident, ...] = ()
 
 
+class Frame(Struct, frozen=True):
+    """One frame of a traceback, without the noise around it."""
+
+    file: str
+    line: int
+    function: str
+    code: str = ""
+    own: bool = True  # the user's code, as against a library's
+
+
+class TracebackCore(Struct, frozen=True):
+    """A traceback cut down to what tells: the user's own frames, the last library frames, the exception."""
+
+    exception: str
+    frames: tuple[Frame, ...] = ()
+    left_out: int = 0  # library frames that were left out
+
+
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """The whole answer; everything below `attempts` mirrors the incident that ended the last attempt."""
 
@@ -217,6 +241,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     checklist: tuple[Box, ...] = ()
     next_questions: tuple[Question, ...] = ()
     first_error: EventPlace | None = None
+    core: TracebackCore | None = None  # of the first error, where nothing was recognised
     because: str = ""  # why this verdict, in one sentence
     interpreted: str = ""  # how a question was understood
 

@@ -99,6 +99,26 @@ class Preflight(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     message: str | None = None
 
 
+class Edit(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A change of a config file that carries the fix out, as data."""
+
+    file: Literal["deepspeed", "accelerate", "trainer"]
+    key: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$")]  # dotted path
+    value: object = None  # any JSON value; {fact.name} in its strings is filled in
+    remove: bool = False  # take the key out instead
+    add: bool = False  # keep what stands there: append to a list, or to names separated by commas
+    when: tuple[str, ...] = ()  # conditions on facts; all must hold
+    variant: str | None = None  # the variant of the fix that this edit carries out
+
+
+class VerifyResult(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the outcome of the verification is read by a program."""
+
+    prints: str | None = None  # a regular expression that some line must match
+    never: str | None = None  # one that no line may match
+    status: int | None = 0  # the exit status of the command; null: any
+
+
 class FrontMatter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """The YAML head of an entry's file."""
 
@@ -124,6 +144,8 @@ class FrontMatter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     excludes: tuple[str, ...] = ()
     preflight: Preflight | None = None
     diagram: dict[str, object] | None = None
+    edits: tuple[Edit, ...] = ()
+    result: VerifyResult | None = None
     action: Action
     lookalikes: tuple[Lookalike, ...] = ()
     questions: Annotated[tuple[str, ...], Meta(min_length=3)]
@@ -146,6 +168,7 @@ class Variant(Struct, frozen=True):
     steps: tuple[str, ...]
     snippets: tuple[Snippet, ...]
     notes: tuple[str, ...]  # paragraphs: cost, undo, remarks
+    needs: tuple[str, ...] = ()  # versions that the variant needs; older ones are upgraded first
 
 
 class Fix(Struct, frozen=True):

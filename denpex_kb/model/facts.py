@@ -123,6 +123,7 @@ class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
     question: str
     find: str
     values: tuple[str, ...] = ()
+    means: dict[str, str] = {}  # value → what it says in a sentence
     log: tuple[FactPattern, ...] = ()
     config: tuple[ConfigKey, ...] = ()
     telling: float = (

@@ -16,6 +16,11 @@ MarkClass = Literal[
     "exception",  # the last line of a traceback
     "traceback",  # the first line of a traceback
     "stack",  # the head of one process's or thread's stack in a dump
+    "frame-plumbing",  # a frame that says nothing of what the process does
+    "frame-wait",  # a frame that waits for other ranks
+    "frame-aside",  # a frame of work beside the training step: saving, evaluation, data, logging
+    "frame-helper",  # a frame of a helper process or thread
+    "context",  # no event: it states who is who, or gives the lines below it a rank or a process
     "crash",  # a signal, an abort, a fatal line that is no traceback
     "mismatch",  # text that names ranks out of step
     "collateral",  # an event that another failure causes
@@ -36,6 +41,7 @@ class Named(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     title: str = ""
     fact: str | None = None
+    package: str = ""  # what pip calls it, where that is not the id
 
 
 class Mark(Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,6 +105,7 @@ class ModelFamily(Struct, frozen=True, forbid_unknown_fields=True):
     moe_block: str | None = None
     module: str | None = None
     experts: tuple[ExpertsRange, ...] = ()
+    since: str | None = None  # the first transformers release that holds the family
     note: str | None = None
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from denpex_kb.advise.action import entry_action, fallback_action
 from denpex_kb.advise.advice import advise
 from denpex_kb.advise.questions import next_questions
 from denpex_kb.derive.began import Began
+from denpex_kb.derive.collectives import Relation
 from denpex_kb.derive.progress import RunState
 from denpex_kb.derive.ranks import Ranks
-from denpex_kb.derive.relations import Relation
+from denpex_kb.derive.scope import scope_of
 from denpex_kb.index.open import Index
 from denpex_kb.match import weights
 from denpex_kb.match.logs import Ranking
@@ -25,11 +27,12 @@ from denpex_kb.model.diagnosis import (
     InputInfo,
     Near,
     Outcome,
-    Scope,
+    RankState,
     SeenValue,
     Verdict,
 )
 from denpex_kb.model.facts import FactSet
+from denpex_kb.model.secrets import without_secrets
 
 _OUTCOMES: dict[str, Outcome] = {
     "failed": "failed",
@@ -40,15 +43,33 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 
 
-class Pieces(Struct, frozen=True):
-    """What was concluded of one attempt."""
+class Piece(Struct, frozen=True):
+    """What was concluded of one incident."""
 
-    number: int
     ranking: Ranking
     began: Began
+
+
+class Pieces(Struct, frozen=True):
+    """What was concluded of one attempt; the incident that broke the job stands in front."""
+
+    number: int
+    cases: tuple[Piece, ...]
     state: RunState
     relations: Mapping[str, Relation]
+    states: tuple[RankState, ...]
+    silent: tuple[int, ...]
     last: bool
+
+    @property
+    def ranking(self) -> Ranking:
+        """The hypotheses of the first incident."""
+        return self.cases[0].ranking
+
+    @property
+    def began(self) -> Began:
+        """What began the first incident."""
+        return self.cases[0].began
 
 
 def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: Ranks, index: Index) -> Diagnosis:
@@ -56,7 +77,7 @@ def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: R
     last = pieces[-1]
     verdict, because = _verdict(last)
     hypotheses = with_signs(last.ranking.hypotheses, index) if verdict in ("matched", "ambiguous", "stalled") else ()
-    attempts = tuple(_attempt(piece, healthy_after=verdict == "healthy") for piece in pieces)
+    attempts = tuple(_attempt(piece, ranks, healthy_after=verdict == "healthy") for piece in pieces)
     incident = attempts[-1].incidents[0] if attempts[-1].incidents else Incident()
     diagnosis = Diagnosis(
         verdict=verdict,
@@ -68,7 +89,8 @@ def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: R
         targets=incident.targets,
         initiating=last.began.initiating if verdict != "healthy" else None,
         collateral=last.began.collateral if verdict != "healthy" else (),
-        silent_ranks=last.relations["missing-reporter"].ranks if "missing-reporter" in last.relations else (),
+        silent_ranks=last.silent if verdict != "healthy" else (),
+        ranks=last.states,
         facts=fact_values(facts),
         nearest=_nearest(last.ranking, index) if verdict in ("unknown", "stalled") and not hypotheses else (),
         first_error=_first_error(last.began),
@@ -80,17 +102,33 @@ def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: R
 def with_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis:
     """Add what the best hypothesis lets one say, and the question that would decide."""
     rules = {rule.id: rule for rule in index.rules.rules}
+    attempts = tuple(_acted(attempt, index) for attempt in diagnosis.attempts)
     if not diagnosis.hypotheses:
-        return diagnosis
-    advice = advise(index.entry(diagnosis.hypotheses[0].id), facts, index.kb)
-    return structs.replace(
+        return without_secrets(structs.replace(diagnosis, attempts=attempts, action=fallback_action(diagnosis)))
+    advice = advise(index.entry(diagnosis.hypotheses[0].id), facts, index.kb, diagnosis.targets)
+    advised = structs.replace(
         diagnosis,
+        attempts=attempts,
         action=advice.action,
         fix=advice.fix,
         verify=advice.verify,
         checklist=advice.checklist,
         next_questions=next_questions(diagnosis.hypotheses, rules, facts, index.kb),
     )
+    return without_secrets(advised)
+
+
+def _acted(attempt: Attempt, index: Index) -> Attempt:
+    """Give every incident of an attempt its own action."""
+    incidents = tuple(
+        structs.replace(
+            incident, action=entry_action(index.entry(incident.hypotheses[0].id), incident.targets)
+        )
+        if incident.hypotheses
+        else incident
+        for incident in attempt.incidents
+    )
+    return structs.replace(attempt, incidents=incidents)
 
 
 def with_signs(hypotheses: Sequence[Hypothesis], index: Index) -> tuple[Hypothesis, ...]:
@@ -134,48 +172,19 @@ def _verdict(last: Pieces) -> tuple[Verdict, str]:
     return "unknown", f"No failure was recognised: {state.why}. If the job hangs, say so with --hung."
 
 
-def _attempt(piece: Pieces, *, healthy_after: bool) -> Attempt:
+def _attempt(piece: Pieces, ranks: Ranks, *, healthy_after: bool) -> Attempt:
     outcome = _OUTCOMES[piece.state.outcome]
     if not piece.last:
         outcome = "recovered" if healthy_after else "failed"
-    hypotheses = piece.ranking.hypotheses
-    if not hypotheses and piece.began.initiating is None:
-        return Attempt(piece.number, outcome)
-    scope, targets = _scope(piece)
-    return Attempt(
-        piece.number,
-        outcome,
-        (
-            Incident(
-                hypotheses,
-                piece.began.initiating,
-                piece.began.collateral,
-                None,
-                scope,
-                targets,
-                piece.ranking.ruled_out,
-            ),
-        ),
-    )
-
-
-def _scope(piece: Pieces) -> tuple[Scope, tuple[str, ...]]:
-    began = piece.began.initiating
-    if began is None:
-        return "undetermined", ()
-    if began.rank is None and len(began.ranks) > 1:
-        return "all_ranks", ()
-    targets = []
-    if began.rank is not None:
-        targets.append(f"rank {began.rank}")
-    if began.host:
-        targets.append(f"host {began.host}")
-    kind = piece.began.event.kind if piece.began.event else ""
-    if kind in ("hardware",) and began.host:
-        return "node", tuple(targets)
-    if kind == "scheduler":
-        return "job", tuple(targets)
-    return ("rank" if began.rank is not None else "undetermined"), tuple(targets)
+    incidents = []
+    for case in piece.cases:
+        if not case.ranking.hypotheses and case.began.initiating is None:
+            continue
+        scope, targets = scope_of(case.began, ranks)
+        incidents.append(
+            Incident(case.ranking.hypotheses, case.began.initiating, case.began.collateral, None, scope, targets, case.ranking.ruled_out)
+        )
+    return Attempt(piece.number, outcome, tuple(incidents))
 
 
 def _nearest(ranking: Ranking, index: Index) -> tuple[Near, ...]:

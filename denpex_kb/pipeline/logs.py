@@ -7,12 +7,17 @@ from functools import cached_property
 from pathlib import Path
 
 from denpex_kb.derive.attempts import number_attempts
-from denpex_kb.derive.began import Began, classify, who_began
+from denpex_kb.derive.began import Began, who_began
 from denpex_kb.derive.blocks import group_blocks
+from denpex_kb.derive.clocks import Clocks
+from denpex_kb.derive.incidents import split
+from denpex_kb.derive.located import Located
 from denpex_kb.derive.models import derive_model_facts
 from denpex_kb.derive.progress import overtaken_lines, run_state
 from denpex_kb.derive.ranks import Ranks, assign_ranks
-from denpex_kb.derive.relations import find_relations
+from denpex_kb.derive.relations import relations_of
+from denpex_kb.derive.scene import build_scene, learn_skew
+from denpex_kb.derive.states import rank_states, silent_ranks
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
@@ -20,7 +25,8 @@ from denpex_kb.match.logs import Place, Ranking, rank_entries
 from denpex_kb.model.diagnosis import Attempt, Diagnosis, InputInfo
 from denpex_kb.model.events import Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactSet
-from denpex_kb.pipeline.assemble import Pieces, assemble
+from denpex_kb.pipeline.assemble import Piece, Pieces, assemble
+from denpex_kb.pipeline.dumps import Dumps
 from denpex_kb.read.configs import MAX_SIZE, looks_like_config, read_config
 from denpex_kb.read.files import InputFile, binary_reason, collect, read_chunks
 from denpex_kb.read.paths import PathReader
@@ -52,8 +58,9 @@ class LogDiagnoser:
         by_path = PathReader(self._index.kb.paths)
         readings: list[Reading] = []
         facts: list[Fact] = []
+        dumps = self._dumps()
         for file in files:
-            reading = self._file(file, by_path.read(file.name), facts, notes)
+            reading = self._file(file, by_path.read(file.name), facts, notes, dumps)
             if reading is not None:
                 readings.append(reading)
         if not any(reading.lines for reading in readings):
@@ -64,7 +71,7 @@ class LogDiagnoser:
                 + "".join(f"\n  {note}" for note in notes)
             )
         kind = "logs" if len(readings) > 1 else "log"
-        return self._diagnose(readings, facts, notes, kind, hung=hung)
+        return self._diagnose(readings, facts, notes, kind, dumps, hung=hung)
 
     def text(self, text: str, name: str = "pasted text", *, hung: bool = False) -> Diagnosis:
         """Diagnose a pasted log or traceback."""
@@ -77,10 +84,15 @@ class LogDiagnoser:
             InputError: the stream is empty or no text.
         """
         notes: list[str] = []
-        reading = self.scanner.scan(_checked(chunks, name), Origin(name))
+        dumps = self._dumps()
+        opened = dumps.open(chunks, Origin(name), notes)
+        if opened is None:
+            raise InputError(notes[-1])
+        reading = self.scanner.scan(_checked(opened[0], name), opened[1])
         if not reading.lines:
             raise InputError(f"{name}: empty; nothing to diagnose")
-        return self._diagnose([reading], [], notes, "text", hung=hung)
+        dumps.close(reading)
+        return self._diagnose([reading], [], notes, "text", dumps, hung=hung)
 
     def signature_hits(self, text: str) -> dict[str, list[Seen]]:
         """Return which entries' signatures a text matches (a question may quote a message)."""
@@ -90,8 +102,16 @@ class LogDiagnoser:
             for entry, names in collect_hits(reading.seen, self._index.rules).items()
         }
 
-    def _file(self, file: InputFile, origin: Origin, facts: list[Fact], notes: list[str]) -> Reading | None:
-        chunks = read_chunks(file.path, notes)
+    def _dumps(self) -> Dumps:
+        return Dumps(self._index.rules, PrefixReader(self._index.kb.prefixes))
+
+    def _file(
+        self, file: InputFile, origin: Origin, facts: list[Fact], notes: list[str], dumps: Dumps
+    ) -> Reading | None:
+        opened = dumps.open(read_chunks(file.path, notes), origin, notes)
+        if opened is None:
+            return None
+        chunks, origin = iter(opened[0]), opened[1]
         first = next(chunks, b"")
         if not first:
             if file.named:
@@ -106,31 +126,38 @@ class LogDiagnoser:
             if stated is not None:
                 facts += stated
                 return None
-        return self.scanner.scan(_chain(first, chunks), origin)
+        reading = self.scanner.scan(_chain(first, chunks), origin)
+        dumps.close(reading)
+        return reading
 
     def _diagnose(
-        self, readings: list[Reading], config_facts: list[Fact], notes: list[str], kind: str, *, hung: bool
+        self,
+        readings: list[Reading],
+        config_facts: list[Fact],
+        notes: list[str],
+        kind: str,
+        dumps: Dumps,
+        *,
+        hung: bool,
     ) -> Diagnosis:
         index, rules = self._index, self._index.rules
         facts = FactSet(fact for reading in readings for fact in reading.facts)
-        for fact in config_facts:
+        for fact in (*config_facts, *dumps.facts):
             facts.add(fact)
         derive_model_facts(facts, index.kb)
+        clocks = Clocks(readings)
         group_blocks(readings, rules)
-        attempts = number_attempts(readings, rules)
+        attempts = number_attempts(readings, rules, clocks)
         ranks = assign_ranks(readings, rules, facts)
-        collateral = frozenset(rule.id for rule in rules.rules if rule.role == "collateral")
-        reasons = {mark.id: mark.note or "" for mark in index.kb.marks}
-        pieces: list[Pieces] = []
-        for number in range(attempts):
-            seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
-            progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
-            overtaken = overtaken_lines(seen, progress, rules)
-            began = who_began(classify(seen, rules, collateral), ranks, overtaken, reasons)
-            relations = find_relations(seen, rules, ranks, began)
-            ranking = rank_entries(collect_hits(seen, rules), rules, facts, relations, _place(began), overtaken)
-            state = run_state(readings, seen, progress, rules, ranks, began, number, hung=hung)
-            pieces.append(Pieces(number, ranking, began, state, relations, number == attempts - 1))
+        learn_skew(readings, rules, clocks)
+        meanings = {mark.id: mark.note or "" for mark in index.kb.marks}
+        located = dumps.locate(readings, meanings, ranks.world_size, attempts - 1)
+        pieces = [
+            self._attempt(
+                number, readings, facts, ranks, clocks, located if number == attempts - 1 else None, hung=hung
+            )
+            for number in range(attempts)
+        ]
         info = InputInfo(
             kind,
             len(readings),
@@ -141,6 +168,42 @@ class LogDiagnoser:
             tuple(notes),
         )
         return assemble(pieces, info, facts, ranks, index)
+
+    def _attempt(
+        self,
+        number: int,
+        readings: list[Reading],
+        facts: FactSet,
+        ranks: Ranks,
+        clocks: Clocks,
+        located: Located | None,
+        *,
+        hung: bool,
+    ) -> Pieces:
+        """Conclude what began and what followed in one attempt, and rank the entries for each of its incidents.
+
+        Only of the last attempt there may be dumps, and states of the ranks are told of it alone.
+        """
+        index, rules = self._index, self._index.rules
+        seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
+        progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
+        overtaken = overtaken_lines(seen, progress, rules)
+        reasons = {mark.id: mark.note or "" for mark in index.kb.marks}
+        scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, reasons, number)
+        scene = located.enter(scene) if located is not None else scene
+        began = who_began(scene)
+        relations = relations_of(scene, began)
+        state = run_state(readings, seen, progress, rules, began, number, clocks, hung=hung)
+        state = located.soften(state, hung=hung) if located is not None else state
+        if state.outcome == "stalled":
+            facts = facts.copy()
+            facts.add(Fact("symptom", "hang", "question" if hung else "derived", text=state.why))
+        cases = tuple(
+            Piece(rank_entries(collect_hits(case.seen, rules), rules, facts, relations, _place(case.began), overtaken), case.began)
+            for case in split(scene, began, seen)
+        )
+        states = rank_states(scene, began, relations, seen, state.last_progress, rules) if located is not None else ()
+        return Pieces(number, cases, state, relations, states, silent_ranks(scene, relations), located is not None)
 
 
 def _place(began: Began) -> Place:

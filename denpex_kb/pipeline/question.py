@@ -24,8 +24,9 @@ _LOG_SIGNS = re.compile(
     r"|^\S{0,40}\d\d:\d\d:\d\d|^[\w.]*(?:Error|Exception)\b.*:|^\s*\d+: |^Process \d+: |ProcessGroupNCCL",
     re.MULTILINE,
 )
+# What a question holds that quotes a message: then its signatures are looked for as well.
 _QUOTES_MESSAGE = re.compile(
-    r"(?:Error|Exception|Xid|NCCL|CUDA|assert|failed|exit ?code|errno|=|\"|`|\[)", re.IGNORECASE
+    r"(?i:error|exception|xid|nccl|cuda|assert|fail|warn|timed? ?out|exit ?code|errno|signal|killed|=|\"|`|\[)|[a-z][A-Z]"
 )
 _VERSION = re.compile(
     r"\b(torch|pytorch|deepspeed|transformers|accelerate|trl|peft|datasets|lightning|vllm|jax|nccl|cuda|python|bitsandbytes"

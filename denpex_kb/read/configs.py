@@ -36,16 +36,25 @@ def read_config(text: str, name: str, kb: Kb, *, named: bool) -> list[Fact] | No
         kb: the declarations of the facts.
         named: whether the user named this file, which makes its facts as good as said.
     """
-    data = _parse(text, name)
-    if not isinstance(data, dict):
-        return None
-    kind = next((kind for kind, keys in _KINDS if keys & data.keys()), None)
+    data = _parse(text.removeprefix("\ufeff"), name)
+    kind = _kind(data)
     if kind is None:
         return None
     facts = [fact for declaration in kb.facts for fact in _stated(declaration, data, kind, text, name, named=named)]
     if kind == "model":
         facts += _model_facts(data, text, name, kb, named=named)
     return facts
+
+
+def config_kind(text: str, name: str) -> str | None:
+    """Say what kind of config a text is: deepspeed, accelerate, model, trainer; None where it is none of them."""
+    return _kind(_parse(text.removeprefix("\ufeff"), name))
+
+
+def _kind(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    return next((kind for kind, keys in _KINDS if keys & data.keys()), None)
 
 
 def _parse(text: str, name: str) -> Any:

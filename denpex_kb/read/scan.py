@@ -9,6 +9,8 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from denpex_kb.model.display import printable
 from denpex_kb.model.events import Line, Match, Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactValue
@@ -87,6 +89,7 @@ class _FileScan:
         self.year: int | None = None
         self.tail: bytes = b""
         self.tail_line = 1
+        self.labels: set[tuple[int | None, int | None]] = set()  # processes that launchers' prefixes tell apart
 
     def run(self, chunks: Iterable[bytes]) -> Reading:
         pieces = by_lines(to_utf8(chunks))
@@ -105,7 +108,27 @@ class _FileScan:
         self.reading.lines = line - 1 + bool(self.tail and not self.tail.endswith(b"\n"))
         self.reading.counts = dict(self.counts)
         self._read_tail()
+        self._named_by_path()
         return self.reading
+
+    def _named_by_path(self) -> None:
+        """Give lines without a rank the one in the file's name, unless the lines show that several processes wrote it."""
+        origin, reading = self.origin, self.reading
+        stated = origin.rank if origin.rank is not None else origin.local_rank
+        if stated is None or len(self.labels) > 1 or len(reading.ranks) > 1:
+            return
+        if origin.rank is not None and reading.ranks - {origin.rank}:
+            return
+        for line in (*(seen.line for seen in reading.all_seen()), *reading.lasts.values(), *filter(None, (reading.last,))):
+            if line.rank is None and origin.rank is not None:
+                line.rank = origin.rank
+            if line.local_rank is None:
+                line.local_rank = origin.local_rank
+        if origin.rank is not None:
+            reading.ranks.add(origin.rank)
+            reading.facts = [fact if fact.rank is not None else structs.replace(fact, rank=origin.rank) for fact in reading.facts]
+            if reading.last is not None:
+                reading.lasts["rank", origin.rank] = reading.last
 
     def _remember_tail(self, piece: bytes, line: int) -> None:
         joined = self.tail + piece if len(piece) < TAIL else piece
@@ -164,9 +187,11 @@ class _FileScan:
         prefix = self.prefixes.read(text)
         stamp = self.scanner.times.parse_time(prefix.time_text or text, self.year)
         origin = self.origin
-        rank = prefix.rank if prefix.rank is not None else origin.rank
+        rank = prefix.rank
         if rank is not None:
             self.reading.ranks.add(rank)
+        elif prefix.task is not None or prefix.local_rank is not None:
+            self.labels.add((prefix.task, prefix.local_rank))
         clock = (stamp.when - _EPOCH).total_seconds() if stamp is not None else None
         line = Line(
             file=origin.name,
@@ -174,7 +199,7 @@ class _FileScan:
             text=printable(prefix.rest),
             offset=offset,
             rank=rank,
-            local_rank=prefix.local_rank if prefix.local_rank is not None else origin.local_rank,
+            local_rank=prefix.local_rank,
             task=prefix.task,
             host=prefix.host or prefix.pod or origin.host,
             pid=prefix.pid,

@@ -85,9 +85,9 @@ def _action(diagnosis: Diagnosis, paper: Paper) -> None:
         return
     section = paper.section("DO NOW")
     restart = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[action.restart_helps]
-    section.line(f"{ACTIONS[action.kind]}: {action.text}{restart}")
-    if diagnosis.targets:
-        section.line("Where: " + ", ".join(map(one_line, diagnosis.targets)))
+    if diagnosis.verdict == "healthy":
+        restart = ""
+    section.line(_plain(f"{ACTIONS[action.kind]}: {action.text}{restart}"))
     paper.blank()
 
 
@@ -199,8 +199,8 @@ def _verify(diagnosis: Diagnosis, paper: Paper) -> None:
     if diagnosis.verify is None:
         return
     section = paper.section("VERIFY")
-    section.code(diagnosis.verify.command, indent=0, most=_MOST_VERIFY)
-    section.line("Expect: " + _first_sentence(_plain(diagnosis.verify.expect)))
+    section.line("Run this and expect: " + _first_sentence(_plain(diagnosis.verify.expect)))
+    section.code(diagnosis.verify.command, indent=2, most=_MOST_VERIFY)
     paper.blank()
 
 

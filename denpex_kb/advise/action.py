@@ -1,0 +1,66 @@
+"""What to do now: the entry's action with the places it concerns, or what to collect where nothing was recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from denpex_kb.model.diagnosis import ActionAdvice, Diagnosis
+from denpex_kb.model.entry import Entry
+
+_STACKS = "`py-spy dump --pid PID` on every rank of every node (twice, a minute apart)"
+_RECORDER = (
+    "the flight recorder (start with `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`,"
+    " files /tmp/nccl_trace_rank_*)"
+)
+_LOGS = "one log per rank from the first line on (torchrun: `--log-dir logs --redirects 3`)"
+_HOST = "`dmesg -T | tail -200` of the nodes"
+
+
+def entry_action(entry: Entry, targets: Sequence[str]) -> ActionAdvice:
+    """Return an entry's action, naming the places that it concerns."""
+    action = entry.meta.action
+    return ActionAdvice(action.kind, _with_places(action.text, targets), action.restart_helps)
+
+
+def fallback_action(diagnosis: Diagnosis) -> ActionAdvice:
+    """Return what to do where no entry fits: nothing for a healthy run, else what to collect next."""
+    if diagnosis.verdict == "healthy":
+        return ActionAdvice("wait", "Nothing failed; leave the run alone.", False)
+    text = f"Collect {_joined(_wanted(diagnosis))}. Then run `denpex diagnose` on the folder that holds it all."
+    return ActionAdvice("capture", _with_places(text, diagnosis.targets), None)
+
+
+def _wanted(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.input.kind == "question":
+        return ["the last 200 lines of every rank, or the whole log", f"if it hangs: {_STACKS}"]
+    wanted = []
+    missing = missing_ranks(diagnosis)
+    if missing:
+        wanted.append(f"the logs of {missing}, which are not in the input")
+    if diagnosis.verdict == "stalled":
+        wanted += [_STACKS, _RECORDER, _HOST]
+    elif diagnosis.first_error is None:
+        wanted += [*([] if missing else [_LOGS]), f"if it still runs or hangs: {_STACKS}", _HOST]
+    else:
+        rank = f"rank {diagnosis.first_error.rank}" if diagnosis.first_error.rank is not None else "the failing rank"
+        wanted += [f"the whole log of {rank}, with the lines before its first error", "`pip freeze`", _HOST]
+    return wanted
+
+
+def missing_ranks(diagnosis: Diagnosis) -> str:
+    """Name the ranks of the job that the input does not show; empty where it shows all, or where nobody knows."""
+    world, known = diagnosis.input.world_size, set(diagnosis.input.ranks)
+    if not world or not known or len(known) >= world:
+        return ""
+    missing = [rank for rank in range(world) if rank not in known]
+    named = ", ".join(map(str, missing[:8])) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+    return f"rank{'s' * (len(missing) > 1)} {named}"
+
+
+def _with_places(text: str, targets: Sequence[str]) -> str:
+    unnamed = [target for target in targets if target not in text]
+    return f"{text} Concerns {', '.join(unnamed)}." if unnamed else text
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{'; '.join(parts[:-1])}; and {parts[-1]}"

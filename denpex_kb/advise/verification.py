@@ -1,0 +1,80 @@
+"""The verification of an entry as something that can be run: files, command, how the outcome is read."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from denpex_kb.model.diagnosis import VerifyAdvice
+from denpex_kb.model.entry import VerifyResult
+
+_HEADER = re.compile(r"^#\s*([\w.-]+\.(?:py|sh)):\s+(\S.*)$")
+_CAPITALS = re.compile(r"(?<![\w$\"'./{-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{3,})(?![\w=])")
+_LABEL = re.compile(r"<[a-z][\w./-]*(?:-[\w./-]+)*>", re.IGNORECASE)
+
+Outcome = Literal["right", "wrong", "unread"]
+
+
+class Runnable(Struct, frozen=True):
+    """What `verify --run` would do."""
+
+    name: str  # the file that the code is written to
+    code: str
+    launch: str  # the command, for a shell
+    open: tuple[str, ...] = ()  # words of the command that nobody has filled in
+
+
+def make_runnable(verify: VerifyAdvice, words: dict[str, str]) -> Runnable:
+    """Turn a verification into a file and the command that starts it.
+
+    A first line `# name.py: command …` names both; else the code itself is run by its interpreter.
+
+    Args:
+        verify: the fitted verification.
+        words: words in capitals → what to put in their place.
+    """
+    code = _filled(verify.command, words)
+    header = _HEADER.match(code.split("\n", 1)[0])
+    if header:
+        launch = header.group(2)
+        return Runnable(header.group(1), code, launch, _open(launch, code, is_shell=False))
+    if verify.language in ("python", "py"):
+        return Runnable("verify.py", code, "python verify.py", _open("", code, is_shell=False))
+    return Runnable("verify.sh", code, "bash -e -o pipefail verify.sh", _open(code, code, is_shell=True))
+
+
+def _filled(text: str, words: dict[str, str]) -> str:
+    for word, value in words.items():
+        text = re.sub(rf"(?<![\w$]){re.escape(word)}(?!\w)", value.replace("\\", r"\\"), text)
+    return text
+
+
+def _open(command: str, code: str, *, is_shell: bool) -> tuple[str, ...]:
+    """Name what must be filled in: labels such as <class-of-the-MoE-block>, and words in capitals of a command."""
+    found = _LABEL.findall(f"{command}\n{code}" if is_shell else command)
+    for line in command.splitlines():
+        bare = re.sub(r"#.*$|\"[^\"]*\"|'[^']*'", "", line)
+        found += [word for word in _CAPITALS.findall(bare) if f"${word}" not in code and f"{word}=" not in code]
+    return tuple(dict.fromkeys(found))
+
+
+def judge(result: VerifyResult | None, status: int, output: str) -> tuple[Outcome, str]:
+    """Read the outcome the way the entry says; `unread` where it does not say how."""
+    if result is None:
+        if status:
+            return "wrong", f"the command ended with status {status}"
+        return "unread", "this entry does not say how a program reads the outcome; compare it with what is expected"
+    if result.never:
+        bad = re.search(result.never, output, re.MULTILINE)
+        if bad:
+            return "wrong", f"the output holds {bad.group(0)!r}, which must not be there"
+    if result.status is not None and status != result.status:
+        return "wrong", f"the command ended with status {status}, not {result.status}"
+    if result.prints:
+        good = re.search(result.prints, output, re.MULTILINE)
+        if good is None:
+            return "wrong", f"no line of the output matches {result.prints!r}"
+        return "right", f"the output holds {good.group(0)!r}"
+    return "right", f"the command ended with status {status}"

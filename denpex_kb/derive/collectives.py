@@ -1,0 +1,237 @@
+"""Who lags, who is out of step, who never reported: what the watchdogs of several ranks say together."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from denpex_kb.derive.events import Event
+from denpex_kb.derive.ranks import Ranks
+from denpex_kb.model.events import Seen
+
+_BARRIERS = frozenset({"BARRIER"})
+_SETTLED = 0.5  # of the expected reporters, below which those that are missing say little
+
+
+class Relation(Struct, frozen=True):
+    """A relation that holds: the ranks it points at and the lines that show it."""
+
+    name: str
+    text: str
+    ranks: tuple[int, ...] = ()
+    lines: tuple[Seen, ...] = ()
+    expected: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    basis: str = ""
+    coverage: str = ""
+    culprit: bool = False  # whether the ranks are those that began it, rather than witnesses
+
+
+class Report(Struct):
+    """What one rank's watchdog says of the collective it waits in."""
+
+    rank: int
+    group: str
+    seq: int
+    op: str
+    size: str
+    seen: Seen
+    hung: float | None = None  # when the hang began, by this rank's clock
+    enqueued: int | None = None
+    completed: int | None = None
+
+
+class Hang(Struct, frozen=True):
+    """The reports of one process group, the time-out and the time since which it hung."""
+
+    group: str
+    reports: tuple[Report, ...]
+    began: float | None = None
+    noticed: float | None = None
+
+
+def find_hangs(events: Iterable[Event]) -> list[Hang]:
+    """Collect what the watchdogs say, the group that hung first in front.
+
+    Sequence numbers of different groups mean different things, so that only ranks of one group are compared. The hang
+    began `ran for` milliseconds before the watchdog's line.
+    """
+    groups: dict[str, dict[int, Report]] = defaultdict(dict)
+    noticed: dict[str, float] = {}
+    group_of: dict[int, str] = {}
+    held = list(events)
+    for event in held:
+        if event.name == "collective-fingerprint":
+            own, *others = _fingerprint(event) or [None]
+            if own is not None:
+                groups["fingerprint"][own.rank] = own  # of the other rank it may quote another collective
+            for report in others:
+                groups["fingerprint"].setdefault(report.rank, report)
+        rank = event.line.rank
+        if rank is None or event.kind != "collateral":
+            continue
+        values = event.values
+        if "group" in values and "seq" in values:
+            group_of.setdefault(rank, values["group"])
+        if "seq" in values and "op" in values and rank not in groups[values.get("group", "")]:
+            when = event.span.low if event.span is not None and event.span.exact else None
+            hung = when - float(values["ran"]) / 1000 if when is not None and "ran" in values else None
+            group = values.get("group", "")
+            groups[group][rank] = Report(rank, group, int(values["seq"]), values["op"], values.get("numel_in", ""), event.seen, hung)
+            if when is not None:
+                noticed[group] = min(noticed.get(group, when), when)
+    _attribute(groups, group_of, noticed)
+    _add_status(held, groups)
+    hangs = [_hang(group, members, noticed.get(group)) for group, members in groups.items() if members]
+    return sorted(hangs, key=lambda hang: (hang.began if hang.began is not None else float("inf"), -len(hang.reports)))
+
+
+def _attribute(groups: dict[str, dict[int, Report]], group_of: Mapping[int, str], noticed: dict[str, float]) -> None:
+    """Give reports that name no group to the group that other lines of the same watchdog name."""
+    for rank, report in list(groups.get("", {}).items()):
+        group = group_of.get(rank)
+        if group is not None:
+            groups[group].setdefault(rank, report)
+            del groups[""][rank]
+            if "" in noticed:
+                noticed[group] = min(noticed.get(group, noticed[""]), noticed[""])
+
+
+def _hang(group: str, members: Mapping[int, Report], noticed: float | None) -> Hang:
+    starts = [report.hung for report in members.values() if report.hung is not None]
+    return Hang(group, tuple(members.values()), min(starts, default=None), noticed)
+
+
+def _fingerprint(event: Event) -> list[Report]:
+    values = event.values
+    return [
+        Report(int(values[rank]), "fingerprint", 0, values[op], "", event.seen)
+        for rank, op in (("reporter", "reporter_op"), ("other", "other_op"))
+        if values.get(rank, "").isdigit() and op in values
+    ]
+
+
+def _add_status(events: Iterable[Event], groups: Mapping[str, Mapping[int, Report]]) -> None:
+    """Add how far each rank came, which other lines of its watchdog state."""
+    for event in events:
+        rank = event.line.rank
+        if rank is None or "enqueued" not in event.values:
+            continue
+        stated = event.values.get("group")
+        candidates = [groups[stated][rank]] if stated is not None and rank in groups.get(stated, {}) else []
+        candidates += [members[rank] for name, members in groups.items() if rank in members and name != stated]
+        for report in candidates[:1]:
+            if report.enqueued is None:
+                report.enqueued = int(event.values["enqueued"])
+                report.completed = int(event.values.get("completed", "-1"))
+
+
+def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
+    """Return the relations between the ranks of one group: who is behind, who runs something else, or nobody."""
+    reports = sorted(hang.reports, key=lambda report: report.rank)
+    lines = tuple(report.seen for report in reports[:4])
+    if len(reports) < 2:
+        return []
+    if (behind := _behind(reports)) is not None:
+        return [behind]
+    found: list[Relation] = []
+    ops = _minority({report.rank: report.op for report in reports})
+    if len({report.op for report in reports}) > 1:
+        found.append(_out_of_step("same-sequence-different-op", "one sequence number, different operations", reports, ops or _in_barrier(reports)))
+        return found
+    sizes = {report.rank: report.size for report in reports if report.size}
+    if len(set(sizes.values())) > 1:
+        odd = _minority(sizes) or _in_barrier(reports)
+        return [_out_of_step("same-sequence-different-size", "one sequence number, different sizes", reports, odd)]
+    if ranks.world_size is not None and len(reports) == ranks.world_size:
+        found.append(Relation("same-collective-everywhere", "all ranks wait in the same collective", (), lines))
+    return found
+
+
+def _behind(reports: Sequence[Report]) -> Relation | None:
+    """The rank with the smallest number waits in a collective that the others have left behind: they wait for it."""
+    lowest, highest = min(report.seq for report in reports), max(report.seq for report in reports)
+    if lowest == highest:
+        return None
+    late = [report for report in reports if report.seq == lowest]
+    if len(late) >= len(reports):
+        return None
+    others = [report for report in reports if report.seq != lowest]
+    text = f"{_ranks([report.rank for report in late])} still in collective {lowest}, others in {highest}"
+    few = len(late) <= len(others)
+    return Relation(
+        "rank-lags",
+        text,
+        tuple(report.rank for report in late),
+        (*(report.seen for report in late[:2]), *(report.seen for report in others[:2])),
+        culprit=few,
+    )
+
+
+def _out_of_step(name: str, text: str, reports: Sequence[Report], odd: Sequence[int]) -> Relation:
+    apart = [report for report in reports if report.rank in odd]
+    rest = [report for report in reports if report.rank not in odd]
+    if apart:
+        said = f"{apart[0].op}{f' of {apart[0].size}' if apart[0].size else ''}"
+        text = f"{text}: {_ranks(odd)} with {said}, the others with {rest[0].op}{f' of {rest[0].size}' if rest[0].size else ''}"
+    lines = (*(report.seen for report in apart[:2]), *(report.seen for report in rest[:2]))
+    return Relation(name, text, tuple(odd), lines, culprit=bool(apart))
+
+
+def _minority(values: Mapping[int, str]) -> tuple[int, ...]:
+    """Return the ranks that differ from all others, where the others are more and agree."""
+    counts = Counter(values.values())
+    (common, most), *rest = counts.most_common()
+    if len(rest) != 1 or rest[0][1] * 2 >= most + rest[0][1] or (most == 1):
+        return ()
+    return tuple(sorted(rank for rank, value in values.items() if value != common))
+
+
+def _in_barrier(reports: Sequence[Report]) -> tuple[int, ...]:
+    """Of two ranks, one in a barrier and one in a training collective, the first has left the common path."""
+    waiting = [report.rank for report in reports if report.op in _BARRIERS or (report.op == "ALLREDUCE" and report.size == "1")]
+    return tuple(waiting) if 0 < len(waiting) < len(reports) and len(waiting) * 2 <= len(reports) else ()
+
+
+def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: frozenset[int]) -> Relation | None:
+    """Return the ranks that should have reported the time-out and did not.
+
+    Args:
+        hang: the reports of the group.
+        ranks: the ranks of the job.
+        covered: ranks of whose output the input shows something, or whose file it holds.
+        dead: ranks that were told to stop before they could report.
+    """
+    expected = set(range(ranks.world_size)) if ranks.world_size is not None and _is_default(hang, ranks) else set()
+    if not expected:
+        return None
+    observed = {report.rank for report in hang.reports}
+    missing = expected - observed - dead
+    if not missing or len(observed) < _SETTLED * len(expected - dead):
+        return None
+    unseen = missing - covered
+    return Relation(
+        "missing-reporter",
+        f"{_ranks(sorted(missing))} never reported the time-out that {len(observed)} others report",
+        tuple(sorted(missing)),
+        tuple(report.seen for report in hang.reports[:3]),
+        tuple(sorted(expected)),
+        tuple(sorted(observed)),
+        ranks.basis,
+        "complete" if not unseen else f"{len(missing) - len(unseen)} of {len(missing)} seen elsewhere in the input",
+        culprit=len(missing) <= len(observed),
+    )
+
+
+def _is_default(hang: Hang, ranks: Ranks) -> bool:
+    """Only the default group has all ranks; older watchdogs name no group, and then its size tells."""
+    if hang.group in ("", "0"):
+        return True
+    return ranks.world_size is not None and len(hang.reports) * 2 > ranks.world_size
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    named = ", ".join(map(str, ranks[:6])) + (", ..." if len(ranks) > 6 else "")
+    return f"rank{'s' * (len(ranks) != 1)} {named}"

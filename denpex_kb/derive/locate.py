@@ -1,0 +1,163 @@
+"""Who left, who is busy, who fell silent: what locates a rank where no line explains the failure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from denpex_kb.derive.blocks import mark_values
+from denpex_kb.derive.clocks import Clocks
+from denpex_kb.derive.collectives import Hang, Relation, missing_reporters
+from denpex_kb.derive.events import Event
+from denpex_kb.derive.exits import Exit
+from denpex_kb.derive.ranks import Ranks
+from denpex_kb.model.events import Line, Seen
+from denpex_kb.model.rules import RuleSet
+
+_BUSY = 30.0  # seconds after the hang began from which on a line shows that its rank did something else
+_FEW = 4
+_PEERS = 2  # ranks that must name a host before it counts as lost
+
+
+def left_early(events: Sequence[Event], exits: Sequence[tuple[int, Exit]], ranks: Ranks) -> Relation | None:
+    """Return the ranks that had ended without error before the others failed.
+
+    Either a launcher states the code 0, or the agent of a node names or stops all of its processes but these.
+    """
+    failed = {rank for rank, exit_ in exits if exit_.code != 0}
+    stated = sorted({rank for rank, exit_ in exits if exit_.code == 0} - failed)
+    lost = [event for event in events if event.kind == "collateral" and event.line.rank is not None]
+    if stated and failed and len(stated) <= len(failed):
+        witness = tuple(exit_.seen for rank, exit_ in exits if rank in stated)
+        return _early(stated, witness, "ended with exit code 0")
+    stopped: dict[str | None, set[int]] = defaultdict(set)
+    unknown: set[str | None] = set()
+    for event in events:
+        if event.name == "torchrun-closing-signal":
+            pid = event.values.get("pid", "")
+            rank = ranks.of_pid(int(pid), event.host) if pid.isdigit() else None
+            if rank is None:
+                unknown.add(event.host)
+            else:
+                stopped[ranks.host_of(rank) or event.host].add(rank)
+    failing = [exit_ for _, exit_ in exits if exit_.rank is not None]
+    if unknown or not failing or not lost:
+        return None
+    for host in {exit_.host for exit_ in failing}:
+        named = {rank for rank, exit_ in exits if exit_.host == host} | stopped.get(host, set())
+        expected = set(ranks.on(host)) if ranks.world_size is not None else set(range(ranks.per_node or 0)) if len(ranks.bases) <= 1 else set()
+        gone = sorted(expected - named - {event.line.rank for event in lost})
+        if gone and len(gone) < len(named) and {event.line.rank for event in lost} & named:
+            return _early(gone, tuple(exit_.seen for exit_ in failing[:2]), "neither failed nor had to be stopped: ended before, without an error")
+    return None
+
+
+def _early(ranks: Sequence[int], witness: tuple[Seen, ...], how: str) -> Relation:
+    named = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:6]))}"
+    return Relation("rank-exited-early", f"{named} {how}, while the others were still working", tuple(ranks), witness, culprit=True)
+
+
+def silent_in(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], ranks: Ranks, clocks: Clocks) -> list[Relation]:
+    """Return who is busy elsewhere and who is missing among those that report a time-out."""
+    dead = frozenset(
+        rank
+        for event in events
+        if event.name == "torchrun-closing-signal" and (rank := ranks.of_pid(int(event.values["pid"]), event.host)) is not None
+    )
+    missing = missing_reporters(hang, ranks, frozenset(ranks.known), frozenset())
+    busy = _busy(hang, events, lasts, clocks)
+    found: list[Relation] = []
+    if busy is not None and (missing is None or set(busy.ranks) <= set(missing.ranks)):
+        found.append(busy)
+    if missing is not None:
+        found.append(_narrowed(missing, ranks, dead))
+    return found
+
+
+def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks: Clocks) -> Relation | None:
+    if hang.began is None or hang.noticed is None:
+        return None
+    reported = {report.rank for report in hang.reports}
+    told = {event.line.rank for event in events if event.kind in ("collateral", "teardown", "exception", "crash")}
+    busy: list[tuple[int, Line]] = []
+    for rank, line in lasts.items():
+        time = clocks.of(line)
+        if rank not in reported and rank not in told and time is not None and hang.began + _BUSY < time <= hang.noticed + clocks.skew:
+            busy.append((rank, line))
+    if not busy or len(busy) > _FEW or len(busy) >= len(reported):
+        return None
+    busy.sort(key=lambda item: item[0])
+    rank, line = busy[0]
+    text = f"rank{'s' * (len(busy) > 1)} {', '.join(str(number) for number, _ in busy)} went on with other work while the others waited"
+    return Relation("busy-while-others-wait", text, tuple(number for number, _ in busy), (Seen(line, ()), hang.reports[0].seen), culprit=True)
+
+
+def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation:
+    """Of many missing ranks, those of a node that is missing as a whole; who was stopped by its agent could not report."""
+    gone = set(missing.ranks) - dead if set(missing.ranks) - dead else set(missing.ranks)
+    if ranks.per_node is not None and len(gone) > 1 and ranks.world_size is not None:
+        size = ranks.per_node
+        nodes = [set(range(first, min(first + size, ranks.world_size))) for first in range(0, ranks.world_size, size)]
+        whole = [node for node in nodes if node <= gone]
+        if len(whole) == 1 and len(nodes) > 1:
+            gone = whole[0]
+    if gone == set(missing.ranks):
+        return missing
+    return Relation(
+        missing.name, missing.text, tuple(sorted(gone)), missing.lines, missing.expected, missing.observed, missing.basis, missing.coverage, missing.culprit
+    )
+
+
+def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
+    """Return the rank that logged fewer collectives than all others, where each of them is logged."""
+    last: dict[int, tuple[int, Seen]] = {}
+    for item in seen:
+        values = mark_values(item, rules)
+        if "running" in values:
+            rank = int(values["comm_of"]) if "comm_of" in values else item.line.rank
+            if rank is not None:
+                last[rank] = (int(values["running"]), item)
+    counts = Counter(number for number, _ in last.values())
+    if len(last) < 3 or len(counts) != 2:
+        return None
+    low, high = min(counts), max(counts)
+    late = sorted(rank for rank, (number, _) in last.items() if number == low)
+    if len(late) * 2 >= len(last):
+        return None
+    text = f"rank{'s' * (len(late) > 1)} {', '.join(map(str, late[:6]))} last logged collective {low}, the others {high}"
+    return Relation("rank-lags", text, tuple(late), tuple(last[rank][1] for rank in late[:2]), culprit=True)
+
+
+def throttled(seen: Iterable[Seen], rules: RuleSet, ranks: Ranks) -> Relation | None:
+    """Return the rank of the one device that runs at a lower clock than all others."""
+    found = [(values["gpu"], item) for item in seen if "gpu" in (values := mark_values(item, rules)) and _is_row(item, rules)]
+    if len({(gpu, item.line.host) for gpu, item in found}) != 1:
+        return None
+    gpu, item = found[0]
+    rank = ranks.of_local(int(gpu), item.line.host)
+    if rank is None:
+        return None
+    text = f"the device of rank {rank} (GPU {gpu}) runs at a lower clock than the others"
+    return Relation("slow-device", text, (rank,), (item,), culprit=True)
+
+
+def _is_row(item: Seen, rules: RuleSet) -> bool:
+    return any(rules.patterns[match.pattern].owner == "gpu-throttled" for match in item.matches)
+
+
+def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
+    """Return the host that most ranks lost their connection to."""
+    by_host: dict[str, dict[object, Seen]] = defaultdict(dict)
+    for event in events:
+        peer = event.values.get("peer", "")
+        if event.kind == "collateral" and peer and not peer.isdigit():
+            by_host[peer.split(".cluster")[0]][event.who] = event.seen
+    if not by_host:
+        return None
+    host = max(sorted(by_host), key=lambda name: len(by_host[name]))
+    namers = by_host[host]
+    if len(namers) < _PEERS or len(by_host) > len(namers):
+        return None
+    lost = ranks.on(host)
+    text = f"{len(namers)} ranks lost their connection to {host}"
+    return Relation("peer-lost", text, lost, tuple(namers.values())[:3], culprit=bool(lost) and len(lost) * 2 <= len(ranks.known))

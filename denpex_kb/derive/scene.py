@@ -1,0 +1,126 @@
+"""One attempt, before anybody is accused: its events, exits, hangs and the relations between its ranks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from denpex_kb.derive.began import Overtaken, Scene
+from denpex_kb.derive.blocks import mark_values
+from denpex_kb.derive.clocks import Clocks
+from denpex_kb.derive.collectives import Relation, compare, find_hangs
+from denpex_kb.derive.events import CLASSES, classify
+from denpex_kb.derive.exits import Exit, read_exits
+from denpex_kb.derive.locate import behind_in_log, left_early, lost_peer, silent_in, throttled
+from denpex_kb.derive.order import dated
+from denpex_kb.derive.places import place_of
+from denpex_kb.derive.progress import ended_while_others_work
+from denpex_kb.derive.ranks import Ranks
+from denpex_kb.model.events import Line, Reading, Seen
+from denpex_kb.model.rules import RuleSet
+
+
+def build_scene(
+    readings: Sequence[Reading],
+    seen: Sequence[Seen],
+    progress: Sequence[Seen],
+    rules: RuleSet,
+    ranks: Ranks,
+    clocks: Clocks,
+    overtaken: Overtaken,
+    reasons: Mapping[str, str],
+    attempt: int,
+) -> Scene:
+    """Collect what one attempt shows.
+
+    Args:
+        readings: everything that was read.
+        seen: the matched lines of this attempt.
+        progress: its lines of progress.
+        rules: the compiled catalog.
+        ranks: the ranks of the job.
+        clocks: the times of all lines.
+        overtaken: lines (file, number) after which the run made progress.
+        reasons: mark id → why such a line is collateral.
+        attempt: the number of the attempt.
+    """
+    collateral = frozenset(rule.id for rule in rules.rules if rule.role == "collateral")
+    events = classify(seen, rules, collateral, ranks, clocks)
+    ends = list(_exits(readings, rules, ranks, attempt))
+    exits = [(rank, end) for rank, end in ends if rank is not None]
+    unnamed = tuple(end for rank, end in ends if rank is None)
+    events = dated(events, exits, clocks)
+    hangs = find_hangs(events)
+    lasts = last_lines(readings, attempt)
+    relations: list[Relation] = []
+    if (early := left_early(events, exits, ranks)) is not None:
+        relations.append(early)
+    for hang in hangs:
+        relations += compare(hang, ranks)
+        if hang.group != "fingerprint":
+            relations += silent_in(hang, events, lasts, ranks, clocks)
+    ended = ended_while_others_work(readings, seen, progress, rules)
+    alone = ""
+    if ended and not any(event.kind in ("collateral", "summary") for event in events):
+        alone = f"rank{'s' * (len(ended) > 1)} {', '.join(map(str, sorted(ended)))} reached the end, others stand in mid-step"
+        relations.append(Relation("rank-exited-early", alone, tuple(sorted(ended)), tuple(ended.values()), culprit=True))
+    troubled = any(event.kind in ("collateral", "summary", *CLASSES) for event in events)
+    for relation in (
+        behind_in_log(seen, rules),
+        lost_peer(events, ranks),
+        None if troubled else throttled(seen, rules, ranks),
+    ):
+        if relation is not None:
+            relations.append(relation)
+    return Scene(tuple(events), tuple(exits), unnamed, tuple(hangs), tuple(relations), ranks, clocks, overtaken, reasons, alone)
+
+
+def _exits(readings: Iterable[Reading], rules: RuleSet, ranks: Ranks, attempt: int) -> Iterable[tuple[int | None, Exit]]:
+    for reading in readings:
+        for item in read_exits(reading, rules):
+            if item.seen.line.attempt != attempt:
+                continue
+            if item.rank is not None:
+                yield item.rank, item
+            elif item.tasks:
+                if ranks.task_is_rank:
+                    yield from ((task, item) for task in item.tasks)
+            else:
+                rank = ranks.of_pid(item.pid, item.host) if item.pid is not None else None
+                if rank is None and item.local_rank is not None:
+                    rank = ranks.of_local(item.local_rank, item.host)
+                yield (rank if _told(item, ranks) else None), item
+
+
+def _told(exit_: Exit, ranks: Ranks) -> bool:
+    """DeepSpeed names the command that it started last, whichever process failed: only another number tells."""
+    return exit_.named or exit_.local_rank is None or ranks.per_node is None or exit_.local_rank != ranks.per_node - 1
+
+
+def last_lines(readings: Iterable[Reading], attempt: int) -> dict[int, Line]:
+    """Return the last line of every rank, as far as the ends of files show them."""
+    lasts: dict[int, Line] = {}
+    for reading in readings:
+        for line in reading.lasts.values():
+            if line.rank is None or line.attempt != attempt:
+                continue
+            held = lasts.get(line.rank)
+            if held is None or (line.clock or 0.0) >= (held.clock or 0.0):
+                lasts[line.rank] = line
+    return lasts
+
+
+def learn_skew(readings: Iterable[Reading], rules: RuleSet, clocks: Clocks) -> None:
+    """Estimate the skew of the hosts' clocks by the steps that several of them print."""
+    steps: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for reading in readings:
+        for item in reading.progress:
+            step, time, place = mark_values(item, rules).get("step"), clocks.of(item.line), place_of(item.line)
+            if step is not None and time is not None and place is not None:
+                steps[step].append((place, time))
+    shared: list[tuple[str, float]] = []
+    for times in steps.values():
+        if len({place for place, _ in times}) > 1:
+            middle = sorted(time for _, time in times)[len(times) // 2]
+            shared += [(place, time - middle) for place, time in times]
+    clocks.learn_skew(shared)

@@ -1,0 +1,1 @@
+"""The catalog as a static site: pages, search, and a page that reads a pasted log."""

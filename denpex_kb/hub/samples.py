@@ -1,0 +1,113 @@
+"""The sample log of an entry, with the lines that its own signatures match, found when the site is built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from denpex_kb.model.entry import Entry, Signature
+from denpex_kb.read.prefixes import PrefixReader
+
+_MOST_FILES = 2
+_MOST_BYTES = 1 << 20
+_MOST_LINES = 46  # shown of one file
+_AROUND = 2  # lines shown before and after a telling one
+_CLIP = 240
+_ORDER = {"decisive": 0, "strong": 1, "part": 2, "supporting": 3}
+
+
+class SampleLine(Struct, frozen=True):
+    """A line as shown; `telling` is the strength of the signature that it matches, `names` which ones."""
+
+    number: int
+    text: str
+    telling: str = ""
+    names: tuple[str, ...] = ()
+
+
+class SampleFile(Struct, frozen=True):
+    """One file of a sample: the lines worth seeing, in stretches."""
+
+    name: str
+    stretches: tuple[tuple[SampleLine, ...], ...]
+    lines: int
+    telling: int
+
+
+def sample_paths(entry_file: Path) -> list[Path]:
+    """Return the files of the first positive sample: one log, or those of the first two ranks."""
+    folder = entry_file.parent / entry_file.stem
+    if not folder.is_dir():
+        return []
+    samples = sorted(path for path in folder.iterdir() if path.name.startswith("positive-"))
+    for sample in sorted(samples, key=lambda path: (path.is_dir(), path.name)) if samples else []:
+        files = sorted(path for path in sample.iterdir() if path.is_file()) if sample.is_dir() else [sample]
+        texts = [path for path in files if path.suffix in (".log", ".txt", ".err", ".out", "")]
+        if texts:
+            return texts[:_MOST_FILES]
+    return []
+
+
+def read_sample(entry: Entry, paths: Sequence[Path], prefixes: PrefixReader) -> tuple[SampleFile, ...]:
+    """Read the files of a sample and mark the telling lines."""
+    shapes = [
+        (signature, re.compile(signature.pattern), re.compile(signature.unless) if signature.unless else None)
+        for signature in entry.meta.signatures
+        if signature.pattern
+    ]
+    found = (_file(path, shapes, prefixes) for path in paths)
+    return tuple(file for file in found if file is not None)
+
+
+_Shapes = list[tuple[Signature, "re.Pattern[str]", "re.Pattern[str] | None"]]
+
+
+def _file(path: Path, shapes: _Shapes, prefixes: PrefixReader) -> SampleFile | None:
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        return None
+    reader = prefixes.sample(lines) if any(signature.pattern and signature.pattern.startswith("^") for signature, _, _ in shapes) else prefixes
+    telling: dict[int, tuple[str, tuple[str, ...]]] = {}
+    for index, line in enumerate(lines):
+        hit = [
+            signature
+            for signature, shape, unless in shapes
+            if (shape.search(line) or (shape.pattern.startswith("^") and shape.search(reader.read(line).rest)))
+            and not (unless is not None and unless.search(line))
+        ]
+        if hit:
+            strongest = min((signature.strength for signature in hit), key=_ORDER.__getitem__)
+            telling[index] = strongest, tuple(signature.name for signature in hit)
+    return SampleFile(path.name, _stretches(lines, telling), len(lines), len(telling))
+
+
+def _stretches(lines: list[str], telling: dict[int, tuple[str, tuple[str, ...]]]) -> tuple[tuple[SampleLine, ...], ...]:
+    """Choose the lines round the telling ones; the strongest come first where there are too many."""
+    chosen: set[int] = set()
+    for index in sorted(telling, key=lambda index: (_ORDER[telling[index][0]], index)):
+        around = set(range(max(0, index - _AROUND), min(len(lines), index + _AROUND + 1)))
+        if chosen and len(chosen | around) > _MOST_LINES:
+            continue
+        chosen |= around
+    if not chosen:
+        chosen = set(range(max(0, len(lines) - 14), len(lines)))
+    stretches: list[list[SampleLine]] = []
+    for index in sorted(chosen):
+        strength, names = telling.get(index, ("", ()))
+        text = lines[index].rsplit("\r", 1)[-1]
+        line = SampleLine(index + 1, text if len(text) <= _CLIP else text[:_CLIP] + "…", strength, names)
+        if stretches and stretches[-1][-1].number == index:
+            stretches[-1].append(line)
+        else:
+            stretches.append([line])
+    return tuple(map(tuple, stretches))

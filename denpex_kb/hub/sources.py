@@ -1,0 +1,118 @@
+"""What a site is made from: entries (parsed once per change), shared knowledge, templates and assets."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from denpex_kb.catalog.findings import FileBroken, Finding
+from denpex_kb.catalog.kbfiles import load_kb
+from denpex_kb.catalog.load import entry_files, parse_entry
+from denpex_kb.errors import CatalogError
+from denpex_kb.hub.introductions import Introduction, read_introductions
+from denpex_kb.hub.library import Library
+from denpex_kb.model.entry import Entry
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# code that decides what is in an entry or on a page: when it changes, everything is made anew
+_CODE = ("hub", "model", "catalog", "match", "render", "index/build.py", "read/prefixes.py", "read/scan.py")
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """An entry as it was parsed from a file of this size and time."""
+
+    size: int
+    modified: int
+    entry: Entry
+
+
+class ParseCache(msgspec.Struct):
+    """Parsed entries by file; thrown away when the code changes."""
+
+    code: str = ""
+    entries: dict[str, Parsed] = {}
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Everything that was read."""
+
+    library: Library
+    introductions: dict[str, Introduction]
+    findings: tuple[Finding, ...]
+    shared: str  # digest of what every page depends on
+
+
+def site_folder() -> Path:
+    """Return the folder of templates and assets: the checkout's, or the one that the wheel carries."""
+    checkout = _PACKAGE.parent / "site"
+    return checkout if (checkout / "templates").is_dir() else _PACKAGE / "_data" / "site"
+
+
+def code_digest() -> str:
+    """Return a digest of the code and templates, by their contents."""
+    held = hashlib.blake2b(digest_size=12)
+    for path in _code_files():
+        held.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return held.hexdigest()
+
+
+def _code_files() -> Iterable[Path]:
+    for name in _CODE:
+        path = _PACKAGE / name
+        yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    for folder in ("templates", "static"):
+        yield from sorted(path for path in (site_folder() / folder).rglob("*") if path.is_file())
+
+
+def read_inputs(kb_folder: Path, catalogs: Sequence[Path], cache: ParseCache) -> Inputs:
+    """Read catalogs and kb; entries of later catalogs replace those of earlier ones.
+
+    Raises:
+        CatalogError: the kb cannot be read, or not one entry can.
+    """
+    code = code_digest()
+    if cache.code != code:
+        cache.code, cache.entries = code, {}
+    try:
+        kb = load_kb(kb_folder)
+    except FileBroken as broken:
+        raise CatalogError("\n".join(map(str, broken.findings))) from broken
+    entries: dict[str, Entry] = {}
+    files: dict[str, Path] = {}
+    findings: list[Finding] = []
+    fresh: dict[str, Parsed] = {}
+    for number, folder in enumerate(catalogs):
+        if not folder.is_dir():
+            raise CatalogError(f"{folder}: no such folder; give the folder that holds the entries")
+        for path in entry_files(folder):
+            try:
+                parsed = _parsed(path, "denpex" if number == 0 else folder.name, cache)
+            except FileBroken as broken:
+                findings += broken.findings
+                continue
+            except (OSError, UnicodeDecodeError) as error:
+                findings.append(Finding(str(path), 1, f"cannot be read: {error}"))
+                continue
+            fresh[str(path)] = parsed
+            entries[parsed.entry.id] = parsed.entry
+            files[parsed.entry.id] = path
+    if not entries:
+        raise CatalogError("no entry can be read:\n" + "\n".join(map(str, findings)))
+    cache.entries = fresh
+    shared = hashlib.blake2b(code.encode(), digest_size=12)
+    for path in sorted(kb_folder.rglob("*")):
+        if path.is_file():
+            shared.update(path.read_bytes())
+    library = Library(entries.values(), files, kb)
+    return Inputs(library, read_introductions(kb_folder / "hubs"), tuple(findings), shared.hexdigest())
+
+
+def _parsed(path: Path, origin: str, cache: ParseCache) -> Parsed:
+    status = path.stat()
+    held = cache.entries.get(str(path))
+    if held is not None and (held.size, held.modified) == (status.st_size, status.st_mtime_ns) and held.entry.origin == origin:
+        return held
+    return Parsed(status.st_size, status.st_mtime_ns, parse_entry(path.read_text(encoding="utf-8"), str(path), origin))

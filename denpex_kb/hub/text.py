@@ -1,0 +1,68 @@
+"""Entry text → HTML, taken for hostile: no HTML of its own, no remote pictures, few link schemes, nothing invisible."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from denpex_kb.model.display import printable_lines
+
+_SCHEMES = re.compile(r"^(?:https?://|mailto:|#)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*(?:\.[a-z_]+)*)\}")
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable(["image"])
+    parser.validateLink = lambda url: bool(_SCHEMES.match(url))  # type: ignore[method-assign]
+    return parser
+
+
+_PARSER = _parser()
+
+
+def visible(text: str) -> str:
+    """Make control, bidirectional and invisible characters visible."""
+    return printable_lines(text)
+
+
+def block(markdown: str) -> Markup:
+    """Render Markdown with paragraphs, lists, code and tables."""
+    return Markup(_PARSER.render(visible(markdown)))  # noqa: S704 (the parser escapes; HTML in the source is off)
+
+
+@lru_cache(maxsize=4096)
+def inline(markdown: str) -> Markup:
+    """Render the Markdown of one line: emphasis, code and links."""
+    return Markup(_PARSER.renderInline(visible(markdown)))  # noqa: S704 (as above)
+
+
+def plain(markdown: str) -> str:
+    """Take the marks of Markdown off, for descriptions and cards."""
+    return visible(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown).replace("**", "").replace("`", ""))
+
+
+def explain_placeholders(html: Markup, hints: dict[str, str]) -> Markup:
+    """Mark `{fact.name}` in rendered text, with how to find the value as its explanation."""
+
+    def one(match: re.Match[str]) -> str:
+        hint = hints.get(match.group(1))
+        if hint is None:
+            return match.group(0)
+        return f'<var title="{escape(hint)}">{match.group(0)}</var>'
+
+    return Markup(_PLACEHOLDER.sub(one, str(html)))  # noqa: S704 (escaped text with escaped hints)
+
+
+def slug(text: str) -> str:
+    """Write a name as a part of an address."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def clipped(text: str, length: int) -> str:
+    """Cut a text at a word, with an ellipsis."""
+    if len(text) <= length:
+        return text
+    return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"

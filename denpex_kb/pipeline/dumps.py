@@ -1,0 +1,124 @@
+"""Stack dumps and flight-recorder traces among the inputs: made readable for the scan, and kept for comparison."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from msgspec import structs
+
+from denpex_kb.derive.located import Located, locate
+from denpex_kb.model.events import Origin, Reading
+from denpex_kb.model.facts import Fact
+from denpex_kb.model.flight import Trace
+from denpex_kb.model.rules import RuleSet
+from denpex_kb.model.stacks import Process
+from denpex_kb.read.flight import LIMIT as TRACE_LIMIT
+from denpex_kb.read.flight import RefusedError, looks_like_trace, read_flight
+from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.read.stacks import LIMIT as STACK_LIMIT
+from denpex_kb.read.stacks import StackReader, is_json_dump, json_dump_as_text
+
+_HEAD = 12  # lines above the first stack of a file that is a dump
+
+
+class Dumps:
+    """The dumps of one diagnosis."""
+
+    def __init__(self, rules: RuleSet, prefixes: PrefixReader) -> None:
+        """Begin without any."""
+        self._rules = rules
+        self._reader = StackReader(rules, prefixes)
+        self._end = _End()
+        self.facts: list[Fact] = []
+        self._processes: list[Process] = []
+        self._traces: list[Trace] = []
+        self._whole: list[Reading] = []  # files that are nothing but a dump
+
+    def open(self, chunks: Iterable[bytes], origin: Origin, notes: list[str]) -> tuple[Iterable[bytes], Origin] | None:
+        """Return what is to be scanned of a file: the file, or a dump of it as text; None where it is refused."""
+        iterator = iter(chunks)
+        first = next(iterator, b"")
+        self._end = _End()
+        if looks_like_trace(first):
+            return self._trace(_join(first, iterator, TRACE_LIMIT), origin, notes)
+        if is_json_dump(first):
+            data = _join(first, iterator, STACK_LIMIT)
+            text = json_dump_as_text(data)
+            return self._end.keep((text if text is not None else data,)), origin
+        return self._end.keep(chain((first,), iterator) if first else ()), origin
+
+    def close(self, reading: Reading) -> None:
+        """Read the stacks of the file that was just scanned, and give its lines their ranks."""
+        if reading.origin.kind == "flight":
+            self._whole.append(reading)
+        elif self._reader.has_stacks(reading):
+            lines, chunks = self._end.take()
+            found = self._reader.read(reading, chunks, lines)
+            self._processes += found
+            if found and found[0].first <= _HEAD:
+                self._whole.append(reading)
+
+    def locate(
+        self, readings: Sequence[Reading], notes: Mapping[str, str], world_size: int | None, attempt: int
+    ) -> Located:
+        """Compare what all dumps show; they were taken of the attempt that ran last."""
+        for reading in self._whole:
+            for seen in reading.seen:
+                seen.line.attempt = attempt
+            if reading.last is not None:
+                reading.last.attempt = attempt
+        return locate(self._processes, self._traces, readings, self._rules, notes, world_size)
+
+    def _trace(self, data: bytes, origin: Origin, notes: list[str]) -> tuple[Iterable[bytes], Origin] | None:
+        try:
+            flight = read_flight(data, origin.name, origin.rank)
+        except RefusedError as error:
+            notes.append(f"{origin.name}: not read as a trace: {error}")
+            return None
+        if flight is None:
+            return (data,), origin
+        self._traces += flight.traces
+        self.facts += flight.facts
+        known = [trace.rank for trace in flight.traces]
+        notes += [
+            f"{origin.name}: a trace of an unknown rank; name the file after its rank" for rank in known if rank is None
+        ]
+        origin = structs.replace(origin, rank=known[0] if len(known) == 1 else None, kind="flight")
+        return (flight.text or b"\n",), origin
+
+
+class _End:
+    """The last part of a stream, kept while it is scanned: a dump stands at the end of a log or is the whole file."""
+
+    def __init__(self) -> None:
+        self._held: deque[bytes] = deque()
+        self._size = 0
+        self._lines = 0  # in front of what is held
+
+    def keep(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass the stream on."""
+        for chunk in chunks:
+            self._held.append(chunk)
+            self._size += len(chunk)
+            while self._size > STACK_LIMIT and len(self._held) > 1:
+                gone = self._held.popleft()
+                self._size -= len(gone)
+                self._lines += gone.count(b"\n")
+            yield chunk
+
+    def take(self) -> tuple[int, Iterable[bytes]]:
+        """Return how many lines stand in front, and the bytes."""
+        held, self._held = self._held, deque()
+        return self._lines, held
+
+
+def _join(first: bytes, rest: Iterable[bytes], limit: int) -> bytes:
+    parts, size = [first], len(first)
+    for chunk in rest:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            break
+    return b"".join(parts)
