@@ -53,7 +53,7 @@ class KnowledgeBase:
 
             raise InputError('the question is empty; ask e.g. denpex ask "hang first forward mixtral zero3"')
         if looks_like_log(text):
-            return self._logs.text(text)
+            return self._with_core(self._logs.text(text), text)
         return diagnose_question(text, self.index, self._quoted)
 
     def diagnose(self, paths: Paths, *, hung: bool = False) -> Diagnosis:
@@ -67,7 +67,14 @@ class KnowledgeBase:
             InputError: nothing can be read there.
         """
         several = [paths] if isinstance(paths, str | PathLike) else list(paths)
-        return self._logs.paths([Path(path) for path in several], hung=hung)
+        named = [Path(path) for path in several]
+        diagnosis = self._logs.paths(named, hung=hung)
+        if not self._wants_core(diagnosis):
+            return diagnosis
+        from denpex_kb.pipeline.core import read_core
+        from denpex_kb.read.prefixes import PrefixReader
+
+        return read_core(diagnosis, named, PrefixReader(self.index.kb.prefixes))
 
     def diagnose_stream(
         self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False
@@ -90,6 +97,20 @@ class KnowledgeBase:
     def entries(self) -> list[Summary]:
         """Return a summary of every entry."""
         return self.index.summaries()
+
+    def _wants_core(self, diagnosis: Diagnosis) -> bool:
+        """Say whether the traceback itself tells more than the answer does."""
+        best = diagnosis.hypotheses[0].id if diagnosis.hypotheses else None
+        return diagnosis.first_error is not None and (best is None or best in self.index.rules.generic)
+
+    def _with_core(self, diagnosis: Diagnosis, text: str) -> Diagnosis:
+        if not self._wants_core(diagnosis) or diagnosis.first_error is None:
+            return diagnosis
+        from denpex_kb.pipeline.core import add_core, lines_before
+        from denpex_kb.read.prefixes import PrefixReader
+
+        lines = lines_before((text.encode("utf-8", "replace"),), diagnosis.first_error.line)
+        return add_core(diagnosis, lines, PrefixReader(self.index.kb.prefixes))
 
     def _quoted(self, text: str) -> dict[str, list[Seen]]:
         return self._logs.signature_hits(text)

@@ -16,7 +16,19 @@ from denpex_kb.cli.console import Format
 from tests.conftest import CENTRAL, Ran
 
 QUESTION = "hang first forward mixtral zero3"
-COMMANDS = ["ask", "diagnose", "show", "list", "checklist", "schema", "kb check", "kb build", "kb new", "kb stats", "kb score"]
+COMMANDS = [
+    "ask",
+    "diagnose",
+    "show",
+    "list",
+    "checklist",
+    "schema",
+    "kb check",
+    "kb build",
+    "kb new",
+    "kb stats",
+    "kb score",
+]
 HOSTILE = (
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: \x1b]0;owned\x07\x1b[31mValueError: \x1b[2J\u202egnp.exe \x9b5n `rm -rf` <script>alert(1)</script>\n"
@@ -60,7 +72,9 @@ def test_piped_output_has_no_colour_and_asked_for_colour_comes(run: Callable[...
 
 
 @pytest.mark.parametrize("form", list(Format))
-def test_control_sequences_of_a_log_never_reach_the_output(run: Callable[..., Ran], hostile: Path, form: Format) -> None:
+def test_control_sequences_of_a_log_never_reach_the_output(
+    run: Callable[..., Ran], hostile: Path, form: Format
+) -> None:
     ran = run("diagnose", str(hostile), "--format", form.value)
 
     for control in ("\x1b", "\x07", "\x9b", "\u202e"):
@@ -98,7 +112,10 @@ def test_exit_statuses_mean_what_the_contract_says(run: Callable[..., Ran], argu
 
 
 def test_an_unknown_id_names_the_nearest_ones(run: Callable[..., Ran]) -> None:
-    assert CENTRAL in run("show", "deepspeed-moe-zero3-leaf-module").err + run("show", "deepspeed-moe-zero3-leaf-modul3s").err
+    assert (
+        CENTRAL
+        in run("show", "deepspeed-moe-zero3-leaf-module").err + run("show", "deepspeed-moe-zero3-leaf-modul3s").err
+    )
 
 
 def test_a_fault_of_the_program_is_status_70_and_shows_a_traceback_only_with_debug(

@@ -68,7 +68,9 @@ def test_a_log_is_read_in_any_encoding(kb: KnowledgeBase, tmp_path: Path, expect
     [
         pytest.param(lambda text: text.replace("\n", "\r\n"), id="windows line ends"),
         pytest.param(lambda text: text.replace("CUDA", "\x1b[31mCU\x1b[0mDA"), id="colours inside a message"),
-        pytest.param(lambda text: "\r".join(f" {n}%|## | {n}/100" for n in range(100)) + "\n" + text, id="progress bar"),
+        pytest.param(
+            lambda text: "\r".join(f" {n}%|## | {n}/100" for n in range(100)) + "\n" + text, id="progress bar"
+        ),
         pytest.param(lambda text: text.replace("CUDA", "CU\x00DA"), id="NUL bytes"),
         pytest.param(lambda text: text.rstrip("\n"), id="no line feed at the end"),
         pytest.param(lambda text: "x" * 3_000_000 + "\n" + text, id="a long line before"),
@@ -90,7 +92,9 @@ def test_invalid_utf8_is_kept_readable(kb: KnowledgeBase, tmp_path: Path, expect
     assert found(kb, path) == expected
 
 
-def test_a_gz_cut_short_is_diagnosed_as_far_as_it_goes_and_that_is_said(kb: KnowledgeBase, tmp_path: Path, expected: str) -> None:
+def test_a_gz_cut_short_is_diagnosed_as_far_as_it_goes_and_that_is_said(
+    kb: KnowledgeBase, tmp_path: Path, expected: str
+) -> None:
     path = tmp_path / "train.log.gz"
     filler = "".join(f"step {number} loss 1.{number}\n" for number in range(20_000))
     path.write_bytes(gzip.compress((OOM + filler).encode())[:-2000])
@@ -131,7 +135,9 @@ def test_per_rank_files_give_their_ranks_by_name(kb: KnowledgeBase, tmp_path: Pa
 
 def test_a_config_beside_a_log_states_facts_with_their_line(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(OOM)
-    (tmp_path / "ds_config.json").write_text('{\n  "train_batch_size": 8,\n  "zero_optimization": {\n    "stage": 3\n  }\n}\n')
+    (tmp_path / "ds_config.json").write_text(
+        '{\n  "train_batch_size": 8,\n  "zero_optimization": {\n    "stage": 3\n  }\n}\n'
+    )
     value = kb.diagnose(tmp_path).facts["zero.stage"][0]
 
     assert (value.value, value.from_) == (3, "ds_config.json:4")
@@ -143,7 +149,9 @@ def test_a_config_beside_a_log_states_facts_with_their_line(kb: KnowledgeBase, t
         pytest.param(lambda folder: folder / "missing.log", "no such file or folder", id="missing file"),
         pytest.param(lambda folder: folder, "no logs in there", id="folder without logs"),
         pytest.param(lambda folder: _write(folder / "empty.log", b""), "nothing in there can be read", id="empty file"),
-        pytest.param(lambda folder: _write(folder / "a.log", bytes(range(256)) * 64), "a binary file", id="binary file"),
+        pytest.param(
+            lambda folder: _write(folder / "a.log", bytes(range(256)) * 64), "a binary file", id="binary file"
+        ),
         pytest.param(lambda folder: _fifo(folder / "pipe"), "a pipe or device", id="named pipe"),
         pytest.param(
             lambda folder: _write(folder / "ds_config.json", b'{"zero_optimization": {"stage": 3}}'),

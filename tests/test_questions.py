@@ -42,7 +42,9 @@ def test_most_questions_are_answered_right(kb: KnowledgeBase, name: str, share: 
     assert len(wrong) <= (1 - share) * len(questions), wrong
 
 
-@pytest.mark.parametrize("text", ['"', "'", "a AND (b", "NEAR(x y)", "col:*", "-", "^", "zero3 * hang \" OR 1", "%_", "\x00"])
+@pytest.mark.parametrize(
+    "text", ['"', "'", "a AND (b", "NEAR(x y)", "col:*", "-", "^", 'zero3 * hang " OR 1', "%_", "\x00"]
+)
 def test_the_query_language_of_the_text_search_means_nothing_in_a_question(kb: KnowledgeBase, text: str) -> None:
     assert kb.ask(text).input.kind == "question"
 
@@ -66,7 +68,9 @@ def test_a_stated_fact_that_contradicts_rules_the_entry_out_and_says_so(kb: Know
 
 
 def test_a_run_that_goes_on_is_no_hang(kb: KnowledgeBase) -> None:
-    slow = "mixtral zero3 w/ cpu offload on 8x a100 takes 40s per step but loss goes down, is that the leaf modules bug?"
+    slow = (
+        "mixtral zero3 w/ cpu offload on 8x a100 takes 40s per step but loss goes down, is that the leaf modules bug?"
+    )
 
     assert answered(kb, slow) != CENTRAL
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 from typing import Literal
 
@@ -11,7 +13,11 @@ from denpex_kb.model.diagnosis import VerifyAdvice
 from denpex_kb.model.entry import VerifyResult
 
 _HEADER = re.compile(r"^#\s*([\w.-]+\.(?:py|sh)):\s+(\S.*)$")
-_CAPITALS = re.compile(r"(?<![\w$\"'./{-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{3,})(?![\w=])")
+# Words in capitals that stand for something of the user's own.
+_CAPITALS = re.compile(
+    r"(?<![\w$={-])((?:[A-Z]+_)*(?:DIR|PATH|CKPT|LOG|LOGS|FILE|FOLDER|MODEL|PID|HOST|NODE|URL|PORT|NAME|ID|IP|JOBID|DATA"
+    r"|CONFIG|SCRIPT))(?![\w=:])"
+)
 _LABEL = re.compile(r"<[a-z][\w./-]*(?:-[\w./-]+)*>", re.IGNORECASE)
 
 Outcome = Literal["right", "wrong", "unread"]
@@ -53,19 +59,37 @@ def _filled(text: str, words: dict[str, str]) -> str:
 
 def _open(command: str, code: str, *, is_shell: bool) -> tuple[str, ...]:
     """Name what must be filled in: labels such as <class-of-the-MoE-block>, and words in capitals of a command."""
-    found = _LABEL.findall(f"{command}\n{code}" if is_shell else command)
-    for line in command.splitlines():
-        bare = re.sub(r"#.*$|\"[^\"]*\"|'[^']*'", "", line)
-        found += [word for word in _CAPITALS.findall(bare) if f"${word}" not in code and f"{word}=" not in code]
+    found = _LABEL.findall(code if is_shell else command)
+    found += _CAPITALS.findall(re.sub(r"(?m)(?:^|\s)#.*$", "", command))
     return tuple(dict.fromkeys(found))
+
+
+def names_of_the_user(code: str) -> list[str]:
+    """Return the names that a piece of Python takes for granted: it then belongs into the user's own script."""
+    tree = ast.parse(code)
+    defined = set(dir(builtins)) | {"__file__"}
+    used: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                used.setdefault(node.id)
+            else:
+                defined.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(item.asname or item.name).partition(".")[0] for item in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            defined.add(node.name)
+    return [name for name in used if name not in defined]
 
 
 def judge(result: VerifyResult | None, status: int, output: str) -> tuple[Outcome, str]:
     """Read the outcome the way the entry says; `unread` where it does not say how."""
     if result is None:
-        if status:
-            return "wrong", f"the command ended with status {status}"
-        return "unread", "this entry does not say how a program reads the outcome; compare it with what is expected"
+        return "unread", f"the command ended with status {status}; compare what it printed with what is expected"
     if result.never:
         bad = re.search(result.never, output, re.MULTILINE)
         if bad:

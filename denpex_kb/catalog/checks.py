@@ -23,7 +23,12 @@ from denpex_kb.model.kb import Kb
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*\.[a-z_]+|world_size|nodes|precision)\}")
 # written in parts, so that the check does not find itself
-_REGISTRY_HOST = re.compile("|".join(r"\.".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs"), ("deb", "debian"))))
+_REGISTRY_HOST = re.compile(
+    "|".join(
+        r"\.".join(parts)
+        for parts in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs"), ("deb", "debian"))
+    )
+)
 _PLACEHOLDER_TALK = re.compile(
     r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE
 )
@@ -51,7 +56,7 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
     """Check every entry of a catalog folder; findings of unreadable files included."""
     scope = scope or Scope(kb, loaded.entries)
     findings = list(loaded.findings)
-    proofs: list[tuple[str, str, str]] = []  # pattern, line, place
+    proofs: list[tuple[str, str, Finding]] = []  # pattern, line, what to report when JavaScript does not find it
     for entry in loaded.entries:
         path = loaded.files[entry.id]
         head = path.read_text(encoding="utf-8").replace("\r\n", "\n")
@@ -68,9 +73,12 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
         _check_links(entry, scope, report)
         _check_body(entry, scope, report)
         _check_samples(entry, path, report)
-        for signature in entry.meta.signatures:
+        for index, signature in enumerate(entry.meta.signatures):
             if signature.pattern:
-                proofs += [(signature.pattern, line, f"{path}|{signature.name}") for line in signature.examples]
+                line = 2 + yamlfile.line_of(head, f".signatures[{index}].pattern")
+                for example in signature.examples:
+                    says = f"signature {signature.name} does not match its own example in JavaScript: {example!r}"
+                    proofs.append((signature.pattern, example, Finding(str(path), line, says)))
     findings += _javascript(proofs)
     aliases = Counter(alias for entry in loaded.entries for alias in entry.meta.aliases)
     for alias, count in aliases.items():
@@ -161,11 +169,10 @@ def pattern_faults(signature: Signature) -> Iterator[str]:
             yield f"`unless` matches the signature's own example: {line!r}"
 
 
-def _javascript(proofs: list[tuple[str, str, str]]) -> Iterator[Finding]:
+def _javascript(proofs: list[tuple[str, str, Finding]]) -> Iterator[Finding]:
     bad = patterns.javascript_mismatches((pattern.removeprefix("^"), line) for pattern, line, _ in proofs)
     for index in bad or ():
-        path, name = proofs[index][2].split("|")
-        yield Finding(path, 2, f"signature {name} does not match its own example in JavaScript: {proofs[index][1]!r}")
+        yield proofs[index][2]
 
 
 def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
@@ -184,7 +191,9 @@ def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
                     report("", f"fix variant {variant.title!r}, {label}: {message}")
         for text in variant.needs:
             if not re.match(r"[a-z][\w-]*\.version\s", text):
-                report("", f"fix variant {variant.title!r}, Needs: {text!r} is no version; put other conditions into When")
+                report(
+                    "", f"fix variant {variant.title!r}, Needs: {text!r} is no version; put other conditions into When"
+                )
 
 
 def _check_versions(entry: Entry, report: Report) -> None:

@@ -36,9 +36,11 @@ def _faults(edit: Edit, facts: Mapping[str, FactDeclaration], titles: set[str]) 
         found.append(f"{edit.key}: needs a `value`, or `remove: true`")
     if edit.add and not isinstance(edit.value, list | str):
         found.append(f"{edit.key}: `add` wants a list, or a text of names separated by commas")
-    for name in _PLACEHOLDER.findall(json.dumps(edit.value, default=str)):
-        if name not in facts:
-            found.append(f"{edit.key}: the value has the placeholder {{{name}}}, which is no fact")
+    found += [
+        f"{edit.key}: the value has the placeholder {{{name}}}, which is no fact"
+        for name in _PLACEHOLDER.findall(json.dumps(edit.value, default=str))
+        if name not in facts
+    ]
     if edit.variant is not None and edit.variant not in titles:
         found.append(f"{edit.key}: no variant of the fix is called {edit.variant!r}")
     for text in edit.when:

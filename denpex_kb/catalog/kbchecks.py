@@ -17,16 +17,12 @@ def check_kb(kb: Kb, root: Path) -> list[Finding]:
     facts = {fact.name: fact for fact in kb.facts}
     found = [*_marks(kb, root), *_fact_patterns(kb, root), *_words(kb, facts, root)]
     families = {family.id for family in kb.models}
-    for item in kb.self_marking:
-        for family in item.families:
-            if family not in families:
-                found.append(
-                    Finding(
-                        str(root / "frameworks_moe.yaml"),
-                        1,
-                        f"{item.framework} marks {family}, which models.yaml does not know",
-                    )
-                )
+    found += [
+        Finding(str(root / "frameworks_moe.yaml"), 1, f"{item.framework} marks {family}, unknown to models.yaml")
+        for item in kb.self_marking
+        for family in item.families
+        if family not in families
+    ]
     return found
 
 

@@ -28,7 +28,7 @@ def read(text: str, file: str, kind: type[T], first_line: int = 1) -> T:
         FileBroken: the YAML is malformed, or does not fit the type.
     """
     try:
-        data = yaml.load(text, Loader=_Loader)
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader, in C where there is one)
     except yaml.MarkedYAMLError as error:
         line = first_line + (error.problem_mark.line if error.problem_mark else 0)
         raise FileBroken(
@@ -42,8 +42,26 @@ def read(text: str, file: str, kind: type[T], first_line: int = 1) -> T:
         path = re.search(r"at `\$(\S*)`$", str(error))
         steps = path.group(1) if path else ""
         message = re.sub(r" - at `\S*`$", "", str(error))
+        if unknown := re.search(r"unknown field `(\w+)`", message):
+            steps += f".{unknown.group(1)}"
         where = f"`{steps.lstrip('.')}`: " if steps else ""
-        raise FileBroken([Finding(file, first_line + line_of(text, steps), f"{where}{message}")]) from error
+        raise FileBroken([Finding(file, first_line + line_of(text, steps), where + _plainly(message))]) from error
+
+
+_SHAPES = {
+    "^[a-z0-9]+(-[a-z0-9]+)*$": "write it in lower case, with digits and hyphens, e.g. my-failure",
+    r"^https://\S+$": "write a whole address that begins with https://",
+}
+
+
+def _plainly(message: str) -> str:
+    """Say what to write instead, where the message alone does not."""
+    for shape, advice in _SHAPES.items():
+        if shape in message:
+            return advice
+    if re.search(r"Expected `str.*got `(float|int|bool|date)`", message):
+        return f"{message}; put the value into quotes"
+    return message
 
 
 def line_of(text: str, path: str) -> int:

@@ -67,23 +67,3 @@ def _values(entry: Summary, field: str) -> tuple[str, ...]:
     if field == "framework":
         return entry.frameworks
     return (str(getattr(entry, field)),)
-
-
-def show_checklist(kb: KnowledgeBase, wanted: str, form: Format, colour: Colour) -> None:
-    """Print the checklist of an entry."""
-    entry = kb.entry(wanted)
-    if form is Format.JSON:
-        out(
-            to_json(
-                {
-                    "schema": "denpex.checklist/1",
-                    "id": entry.id,
-                    "title": entry.meta.title,
-                    "checklist": entry.body.checklist,
-                }
-            )
-        )
-    elif form is Format.MARKDOWN:
-        out(pages.checklist_markdown(entry))
-    else:
-        out(pages.checklist_text(entry, paper(colour)))

@@ -21,7 +21,7 @@ def fix(
     entry_id: EntryId,
     config: Annotated[
         list[Path] | None,
-        typer.Option("--config", "-c", metavar="FILE", help="A config at hand, DeepSpeed, Accelerate, trainer or model."),
+        typer.Option("--config", "-c", metavar="FILE", help="A config at hand (DeepSpeed, Accelerate, …)."),
     ] = None,
     settings: Settings = None,
     log: Annotated[
@@ -59,9 +59,7 @@ def fix(
     if format is Format.JSON:
         from denpex_kb.render.json import to_json
 
-        shown = [
-            {"file": item.name, "diff": item.diff(), "notes": item.notes, "open": item.doubts} for item in changes
-        ]
+        shown = [{"file": item.name, "diff": item.diff(), "notes": item.notes, "open": item.doubts} for item in changes]
         out(
             to_json(
                 {
@@ -128,7 +126,7 @@ def write_with_copy(path: Path, before: str, after: str) -> Path:
 
 
 def _keep(target: Path, data: bytes, mode: int) -> Path:
-    """Write the former text under the first free name: x.json.bak, x.json.bak.1, …"""
+    """Write the former text under the first free name: x.json.bak, and so on."""
     number = 0
     while True:
         kept = target.with_name(f"{target.name}.bak" + (f".{number}" if number else ""))

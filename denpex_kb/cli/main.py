@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from denpex_kb import __version__
-from denpex_kb.cli import fixing
+from denpex_kb.cli import checking, fixing, verifying
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
-from denpex_kb.cli.options import Catalogs, ColourOption, EntryId, FormatOption, QuietOption, complete_ids, open_kb
+from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
 from denpex_kb.errors import DenpexError
 
 app = typer.Typer(
@@ -27,6 +27,8 @@ app = typer.Typer(
 )
 app.add_typer(kb_commands.app, name="kb")
 app.command()(fixing.fix)
+app.command()(verifying.verify)
+app.command()(checking.checklist)
 
 _EXAMPLES = """denpex: why does this training run hang, and who began it?
 
@@ -45,12 +47,12 @@ class _State:
 def main() -> None:
     """Run the command line; every error becomes a message and an exit status."""
     try:
-        app(standalone_mode=False)
+        status = app(standalone_mode=False)  # an Exit comes back as its status
     except SystemExit:
         raise
     except BaseException as error:  # the one edge where everything ends
         sys.exit(_report(error))
-    sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def _report(error: BaseException) -> int:
@@ -190,19 +192,6 @@ def list_entries(
 
     filters = {"hub": hub, "phase": phase, "kind": kind, "framework": framework, "tag": tag}
     run(open_kb(catalog), {key: value for key, value in filters.items() if value is not None}, format, color)
-
-
-@app.command()
-def checklist(
-    entry_id: EntryId,
-    catalog: Catalogs = None,
-    format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
-    color: ColourOption = Colour.AUTO,
-) -> None:
-    """Print an entry's checklist."""
-    from denpex_kb.cli.browse import show_checklist
-
-    show_checklist(open_kb(catalog), entry_id, format, color)
 
 
 @app.command()

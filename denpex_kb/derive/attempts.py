@@ -105,5 +105,7 @@ def _later(ended: Line, line: Line, clocks: Clocks) -> bool:
 
 
 def _launches(seen: Seen, rules: RuleSet) -> bool:
-    owners = {rules.patterns[match.pattern].owner for match in seen.matches if rules.patterns[match.pattern].target == "mark"}
+    owners = {
+        rules.patterns[match.pattern].owner for match in seen.matches if rules.patterns[match.pattern].target == "mark"
+    }
     return bool(owners & _LAUNCHES) or mark_values(seen, rules).get("attempt", "0") not in ("0", "1")

@@ -28,7 +28,9 @@ def identity(line: Line) -> Identity:
 
 def marks_of(seen: Seen, rules: RuleSet) -> frozenset[str]:
     """Return the kinds of mark that a line carries."""
-    return frozenset(rules.patterns[match.pattern].name for match in seen.matches if rules.patterns[match.pattern].target == "mark")
+    return frozenset(
+        rules.patterns[match.pattern].name for match in seen.matches if rules.patterns[match.pattern].target == "mark"
+    )
 
 
 def mark_values(seen: Seen, rules: RuleSet) -> dict[str, str]:

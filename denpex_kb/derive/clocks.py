@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ _DAY = 86400.0
 _QUARTER = 900.0  # zones differ by whole quarters of an hour
 _NEAR_QUARTER = 180.0
 _ZONES = 14 * 3600.0
+_OWN_STAMP = re.compile(r"\b[EWIF]\d{3,4} (\d\d):(\d\d):(\d\d)\.")
 NTP = 1.0  # seconds by which the clocks of two hosts differ where nothing tells more
 
 
@@ -55,6 +57,7 @@ class Clocks:
         for reading in held:
             self._index(reading)
         self.skew = NTP
+        self.zone = _zone(held)
 
     def of(self, line: Line) -> float | None:
         """Return the time that a line states; None where it states none that can be compared."""
@@ -85,13 +88,19 @@ class Clocks:
                 self.skew = max(NTP, spread)
 
     def _index(self, reading: Reading) -> None:
-        stamps = [(seen.line.number, seen.line.clock) for seen in (*reading.seen, *reading.progress) if seen.line.clock is not None]
+        stamps = [
+            (seen.line.number, seen.line.clock)
+            for seen in (*reading.seen, *reading.progress)
+            if seen.line.clock is not None
+        ]
         stamps += reading.times
         name = reading.origin.name
         days = [clock for _, clock in stamps if clock >= _NO_YEAR + _DAY]
         if days:
             self._day[name] = (self._with_year(days[0]) // _DAY) * _DAY
-        scaled = sorted({number: time for number, clock in stamps if (time := self._scaled(clock, name)) is not None}.items())
+        scaled = sorted(
+            {number: time for number, clock in stamps if (time := self._scaled(clock, name)) is not None}.items()
+        )
         self._numbers[name] = [number for number, _ in scaled]
         self._times[name] = [time for _, time in scaled]
 
@@ -116,10 +125,29 @@ class Clocks:
 def _common_year(readings: Iterable[Reading]) -> int | None:
     years: Counter[int] = Counter()
     for reading in readings:
-        for clock in [seen.line.clock for seen in (*reading.seen, *reading.progress)] + [time for _, time in reading.times]:
+        for clock in [seen.line.clock for seen in (*reading.seen, *reading.progress)] + [
+            time for _, time in reading.times
+        ]:
             if clock is not None and clock >= _FIRST_YEAR:
                 years[(_EPOCH + timedelta(seconds=clock)).year] += 1
     return years.most_common(1)[0][0] if years else None
+
+
+def _zone(readings: Iterable[Reading]) -> float:
+    """Return by how much the clocks of the job are ahead of those of the collector that stamps its lines.
+
+    A line with the stamp of a collector (mostly UTC) and one of PyTorch's own (local time) tells.
+    """
+    shifts: Counter[float] = Counter()
+    for reading in readings:
+        for seen in reading.seen:
+            clock = seen.line.clock
+            if clock is None or clock < _FIRST_YEAR or (own := _OWN_STAMP.search(seen.line.text, 0, 80)) is None:
+                continue
+            hours, minutes, seconds = (int(part) for part in own.groups())
+            gap = (hours * 3600 + minutes * 60 + seconds - clock % _DAY + _DAY / 2) % _DAY - _DAY / 2
+            shifts[round(gap / _QUARTER) * _QUARTER] += 1
+    return shifts.most_common(1)[0][0] if shifts else 0.0
 
 
 def without_zone(gap: float) -> float:

@@ -26,6 +26,7 @@ class Relation(Struct, frozen=True):
     observed: tuple[int, ...] = ()
     basis: str = ""
     coverage: str = ""
+    host: str | None = None  # where the ranks of a host are not known
     culprit: bool = False  # whether the ranks are those that began it, rather than witnesses
 
 
@@ -79,7 +80,9 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
             when = event.span.low if event.span is not None and event.span.exact else None
             hung = when - float(values["ran"]) / 1000 if when is not None and "ran" in values else None
             group = values.get("group", "")
-            groups[group][rank] = Report(rank, group, int(values["seq"]), values["op"], values.get("numel_in", ""), event.seen, hung)
+            groups[group][rank] = Report(
+                rank, group, int(values["seq"]), values["op"], values.get("numel_in", ""), event.seen, hung
+            )
             if when is not None:
                 noticed[group] = min(noticed.get(group, when), when)
     _attribute(groups, group_of, noticed)
@@ -139,7 +142,14 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
     found: list[Relation] = []
     ops = _minority({report.rank: report.op for report in reports})
     if len({report.op for report in reports}) > 1:
-        found.append(_out_of_step("same-sequence-different-op", "one sequence number, different operations", reports, ops or _in_barrier(reports)))
+        found.append(
+            _out_of_step(
+                "same-sequence-different-op",
+                "one sequence number, different operations",
+                reports,
+                ops or _in_barrier(reports),
+            )
+        )
         return found
     sizes = {report.rank: report.size for report in reports if report.size}
     if len(set(sizes.values())) > 1:
@@ -191,7 +201,9 @@ def _minority(values: Mapping[int, str]) -> tuple[int, ...]:
 
 def _in_barrier(reports: Sequence[Report]) -> tuple[int, ...]:
     """Of two ranks, one in a barrier and one in a training collective, the first has left the common path."""
-    waiting = [report.rank for report in reports if report.op in _BARRIERS or (report.op == "ALLREDUCE" and report.size == "1")]
+    waiting = [
+        report.rank for report in reports if report.op in _BARRIERS or (report.op == "ALLREDUCE" and report.size == "1")
+    ]
     return tuple(waiting) if 0 < len(waiting) < len(reports) and len(waiting) * 2 <= len(reports) else ()
 
 
@@ -204,8 +216,9 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         covered: ranks of whose output the input shows something, or whose file it holds.
         dead: ranks that were told to stop before they could report.
     """
-    expected = set(range(ranks.world_size)) if ranks.world_size is not None and _is_default(hang, ranks) else set()
-    if not expected:
+    expected = set(range(ranks.world_size)) if ranks.world_size is not None else set(ranks.known)
+    basis = ranks.basis or "the ranks that the input shows"
+    if not _is_default(hang, ranks) or expected != set(range(len(expected))):
         return None
     observed = {report.rank for report in hang.reports}
     missing = expected - observed - dead
@@ -219,7 +232,7 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         tuple(report.seen for report in hang.reports[:3]),
         tuple(sorted(expected)),
         tuple(sorted(observed)),
-        ranks.basis,
+        basis,
         "complete" if not unseen else f"{len(missing) - len(unseen)} of {len(missing)} seen elsewhere in the input",
         culprit=len(missing) <= len(observed),
     )

@@ -46,14 +46,20 @@ def classify(
     """Turn matched lines into events; a line that a collateral mark or entry names follows from something else."""
     events: list[Event] = []
     for item in seen:
-        marks = [rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"]
+        marks = [
+            rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"
+        ]
         if not marks:
             continue
         chosen = _chosen(marks)
         if chosen is None:
             continue
         kind = chosen.name
-        if kind in ("exception", "crash") and chosen.owner != _DEVICE_ERROR and _named_by(item, rules, collateral_entries):
+        if (
+            kind in ("exception", "crash")
+            and chosen.owner != _DEVICE_ERROR
+            and _named_by(item, rules, collateral_entries)
+        ):
             kind = "collateral"
         events.append(event(item, kind, chosen.owner, mark_values(item, rules), ranks, clocks))
     return events
@@ -68,7 +74,10 @@ def event(item: Seen, kind: str, name: str, values: Mapping[str, str], ranks: Ra
     if rank is not None and (host is None or kind in ("kernel", "hardware", "exit")):
         host = host or ranks.host_of(rank)
     who: Identity = ("machine", host or line.file) if kind in ("hardware", "kernel") else identity(line)
-    return Event(item, kind, name, values, who, rank, named, host, clocks.span(line))
+    span = clocks.span(line)
+    if span is not None and clocks.zone and who[0] == "machine":
+        span = Span(span.low - clocks.zone, span.high - clocks.zone)
+    return Event(item, kind, name, values, who, rank, named, host, span)
 
 
 def ranks_named(kind: str, values: Mapping[str, str], line: Line, host: str | None, ranks: Ranks) -> tuple[int, ...]:
@@ -129,8 +138,10 @@ def _chosen(marks: Iterable[ScanPattern]) -> ScanPattern | None:
 
 
 def _named_by(item: Seen, rules: RuleSet, entries: frozenset[str]) -> bool:
-    return any(
-        rules.patterns[match.pattern].owner in entries
+    """Whether only entries that describe consequences know the line."""
+    owners = {
+        rules.patterns[match.pattern].owner
         for match in item.matches
         if rules.patterns[match.pattern].target == "signature"
-    )
+    }
+    return bool(owners) and owners <= entries

@@ -37,8 +37,16 @@ def read_exits(reading: Reading, rules: RuleSet) -> Iterator[Exit]:
     entries: dict[object, dict[str, str]] = {}
     held: tuple[Seen, dict[str, str]] | None = None  # a launcher that states the rank on one line, the code on another
     for seen in reading.seen:
-        names = {rules.patterns[match.pattern].owner for match in seen.matches if rules.patterns[match.pattern].target == "mark"}
-        kinds = {rules.patterns[match.pattern].name for match in seen.matches if rules.patterns[match.pattern].target == "mark"}
+        names = {
+            rules.patterns[match.pattern].owner
+            for match in seen.matches
+            if rules.patterns[match.pattern].target == "mark"
+        }
+        kinds = {
+            rules.patterns[match.pattern].name
+            for match in seen.matches
+            if rules.patterns[match.pattern].target == "mark"
+        }
         if "exit" not in kinds and not names & _BLOCK:
             continue
         values = mark_values(seen, rules)

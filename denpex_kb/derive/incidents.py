@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from denpex_kb.derive.began import Began, Scene, began_with
+from denpex_kb.derive.began import began_with
+from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.order import gap_between
 from denpex_kb.derive.places import place_of
@@ -16,7 +17,19 @@ _APART = 10.0  # seconds between failures of two hosts, below which one may foll
 _MOST = 4
 _MACHINE = frozenset({"hardware", "kernel"})
 # Exceptions that a lost peer causes as well: never an incident of their own.
-_OF_LOST_PEERS = ("Dist", "Connection", "Timeout", "BrokenPipe", "EOF", "Runtime", "Rendezvous", "Signal", "ChildFailed", "Ray", "Actor")
+_OF_LOST_PEERS = (
+    "Dist",
+    "Connection",
+    "Timeout",
+    "BrokenPipe",
+    "EOF",
+    "Runtime",
+    "Rendezvous",
+    "Signal",
+    "ChildFailed",
+    "Ray",
+    "Actor",
+)
 
 
 class Case(Struct, frozen=True):
@@ -31,7 +44,9 @@ def split(scene: Scene, began: Began, seen: Sequence[Seen]) -> list[Case]:
     if began.event is None or began.everyone or began.event.host is None:
         return [Case(began, tuple(seen))]
     others: dict[str, Event] = {}
-    for event in sorted(began.rivals, key=lambda event: (event.kind not in _MACHINE, event.span.best if event.span else 0.0)):
+    for event in sorted(
+        began.rivals, key=lambda event: (event.kind not in _MACHINE, event.span.best if event.span else 0.0)
+    ):
         if event.host is not None and _independent(event, began.event):
             others.setdefault(event.host, event)
     if not others:

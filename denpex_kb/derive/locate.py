@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import structs
+
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Hang, Relation, missing_reporters
@@ -30,39 +32,42 @@ def left_early(events: Sequence[Event], exits: Sequence[tuple[int, Exit]], ranks
     if stated and failed and len(stated) <= len(failed):
         witness = tuple(exit_.seen for rank, exit_ in exits if rank in stated)
         return _early(stated, witness, "ended with exit code 0")
-    stopped: dict[str | None, set[int]] = defaultdict(set)
-    unknown: set[str | None] = set()
-    for event in events:
-        if event.name == "torchrun-closing-signal":
-            pid = event.values.get("pid", "")
-            rank = ranks.of_pid(int(pid), event.host) if pid.isdigit() else None
-            if rank is None:
-                unknown.add(event.host)
-            else:
-                stopped[ranks.host_of(rank) or event.host].add(rank)
+    signals = [event for event in events if event.name == "torchrun-closing-signal"]
+    stopped = {event.rank for event in signals}
     failing = [exit_ for _, exit_ in exits if exit_.rank is not None]
-    if unknown or not failing or not lost:
+    if None in stopped or not failing or not lost:
         return None
-    for host in {exit_.host for exit_ in failing}:
-        named = {rank for rank, exit_ in exits if exit_.host == host} | stopped.get(host, set())
-        expected = set(ranks.on(host)) if ranks.world_size is not None else set(range(ranks.per_node or 0)) if len(ranks.bases) <= 1 else set()
+    for host in dict.fromkeys(exit_.host for exit_ in failing):
+        expected = set(ranks.on(host))
+        if ranks.world_size is None and len(ranks.bases) <= 1:
+            expected = set(range(ranks.per_node or 0))
+        named = ({rank for rank, _ in exits} | stopped) & expected
         gone = sorted(expected - named - {event.line.rank for event in lost})
         if gone and len(gone) < len(named) and {event.line.rank for event in lost} & named:
-            return _early(gone, tuple(exit_.seen for exit_ in failing[:2]), "neither failed nor had to be stopped: ended before, without an error")
+            return _early(
+                gone,
+                tuple(exit_.seen for exit_ in failing[:2]),
+                "neither failed nor had to be stopped: ended before, without an error",
+            )
     return None
 
 
 def _early(ranks: Sequence[int], witness: tuple[Seen, ...], how: str) -> Relation:
     named = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:6]))}"
-    return Relation("rank-exited-early", f"{named} {how}, while the others were still working", tuple(ranks), witness, culprit=True)
+    return Relation(
+        "rank-exited-early", f"{named} {how}, while the others were still working", tuple(ranks), witness, culprit=True
+    )
 
 
-def silent_in(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], ranks: Ranks, clocks: Clocks) -> list[Relation]:
+def silent_in(
+    hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], ranks: Ranks, clocks: Clocks
+) -> list[Relation]:
     """Return who is busy elsewhere and who is missing among those that report a time-out."""
     dead = frozenset(
         rank
         for event in events
-        if event.name == "torchrun-closing-signal" and (rank := ranks.of_pid(int(event.values["pid"]), event.host)) is not None
+        if event.name == "torchrun-closing-signal"
+        and (rank := ranks.of_pid(int(event.values["pid"]), event.host)) is not None
     )
     missing = missing_reporters(hang, ranks, frozenset(ranks.known), frozenset())
     busy = _busy(hang, events, lasts, clocks)
@@ -75,21 +80,35 @@ def silent_in(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], ra
 
 
 def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks: Clocks) -> Relation | None:
-    if hang.began is None or hang.noticed is None:
-        return None
     reported = {report.rank for report in hang.reports}
     told = {event.line.rank for event in events if event.kind in ("collateral", "teardown", "exception", "crash")}
-    busy: list[tuple[int, Line]] = []
+    others: list[tuple[float, int, Line]] = []
     for rank, line in lasts.items():
         time = clocks.of(line)
-        if rank not in reported and rank not in told and time is not None and hang.began + _BUSY < time <= hang.noticed + clocks.skew:
-            busy.append((rank, line))
+        if (
+            rank not in reported
+            and rank not in told
+            and time is not None
+            and (hang.noticed is None or time <= hang.noticed + clocks.skew)
+        ):
+            others.append((time, rank, line))
+    others.sort(key=lambda item: (-item[0], item[1]))
+    if hang.began is not None:
+        busy = [(rank, line) for time, rank, line in others if time > hang.began + _BUSY]
+    else:  # undated watchdogs: whoever went on long after all others had fallen silent
+        busy = [(others[0][1], others[0][2])] if len(others) > 1 and others[0][0] - others[1][0] > 2 * _BUSY else []
     if not busy or len(busy) > _FEW or len(busy) >= len(reported):
         return None
     busy.sort(key=lambda item: item[0])
     rank, line = busy[0]
     text = f"rank{'s' * (len(busy) > 1)} {', '.join(str(number) for number, _ in busy)} went on with other work while the others waited"
-    return Relation("busy-while-others-wait", text, tuple(number for number, _ in busy), (Seen(line, ()), hang.reports[0].seen), culprit=True)
+    return Relation(
+        "busy-while-others-wait",
+        text,
+        tuple(number for number, _ in busy),
+        (Seen(line, ()), hang.reports[0].seen),
+        culprit=True,
+    )
 
 
 def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation:
@@ -103,9 +122,7 @@ def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation
             gone = whole[0]
     if gone == set(missing.ranks):
         return missing
-    return Relation(
-        missing.name, missing.text, tuple(sorted(gone)), missing.lines, missing.expected, missing.observed, missing.basis, missing.coverage, missing.culprit
-    )
+    return structs.replace(missing, ranks=tuple(sorted(gone)))
 
 
 def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
@@ -124,13 +141,17 @@ def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
     late = sorted(rank for rank, (number, _) in last.items() if number == low)
     if len(late) * 2 >= len(last):
         return None
-    text = f"rank{'s' * (len(late) > 1)} {', '.join(map(str, late[:6]))} last logged collective {low}, the others {high}"
+    text = (
+        f"rank{'s' * (len(late) > 1)} {', '.join(map(str, late[:6]))} last logged collective {low}, the others {high}"
+    )
     return Relation("rank-lags", text, tuple(late), tuple(last[rank][1] for rank in late[:2]), culprit=True)
 
 
 def throttled(seen: Iterable[Seen], rules: RuleSet, ranks: Ranks) -> Relation | None:
     """Return the rank of the one device that runs at a lower clock than all others."""
-    found = [(values["gpu"], item) for item in seen if "gpu" in (values := mark_values(item, rules)) and _is_row(item, rules)]
+    found = [
+        (values["gpu"], item) for item in seen if "gpu" in (values := mark_values(item, rules)) and _is_row(item, rules)
+    ]
     if len({(gpu, item.line.host) for gpu, item in found}) != 1:
         return None
     gpu, item = found[0]
@@ -160,4 +181,5 @@ def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
         return None
     lost = ranks.on(host)
     text = f"{len(namers)} ranks lost their connection to {host}"
-    return Relation("peer-lost", text, lost, tuple(namers.values())[:3], culprit=bool(lost) and len(lost) * 2 <= len(ranks.known))
+    few = len(lost) * 2 <= len(ranks.known)
+    return Relation("peer-lost", text, lost, tuple(namers.values())[:3], host=host, culprit=few)

@@ -24,6 +24,7 @@ class Located(Struct, frozen=True):
 
     relations: tuple[Relation, ...] = ()  # traces in front: they count calls, a stack shows one moment
     at_work: str = ""
+    stacks: bool = False  # whether there are stack dumps
 
     def enter(self, scene: Scene) -> Scene:
         """Add the relations to what is known of the attempt of which the dumps were taken.
@@ -32,12 +33,16 @@ class Located(Struct, frozen=True):
         """
         return structs.replace(scene, relations=(*self.relations, *scene.relations))
 
-    def soften(self, state: RunState, *, hung: bool) -> RunState:
-        """Take back a stall that only stacks of ranks at work suggest."""
-        if state.outcome != "stalled" or hung or not self.at_work or _STACKS not in state.why:
+    def tell(self, state: RunState, *, hung: bool) -> RunState:
+        """Say where the ranks stand; take back a stall that only stacks of ranks at work suggest."""
+        if state.outcome != "stalled" or hung or _STACKS not in state.why:
             return state
-        why = f"the input holds stacks, and {self.at_work}: a second dump a minute later shows whether they move"
-        return structs.replace(state, outcome="unknown", why=why)
+        if self.at_work:
+            why = f"the input holds stacks, and {self.at_work}: a second dump a minute later shows whether they move"
+            return structs.replace(state, outcome="unknown", why=why)
+        why = state.why if self.stacks else "the input holds traces of collectives that were never completed"
+        told = "; and ".join(relation.text for relation in self.relations)
+        return structs.replace(state, why=f"{why}: {told}" if told else why)
 
 
 def locate(
@@ -63,4 +68,4 @@ def locate(
         return Located(relations)
     give_ranks(processes, readings)
     found = find_stack_relations(processes, FrameRoles(rules, notes), world_size)
-    return Located((*relations, *found.relations), found.at_work)
+    return Located((*relations, *found.relations), found.at_work, stacks=True)

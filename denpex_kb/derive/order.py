@@ -133,5 +133,7 @@ def _stale(event: Event, candidates: Sequence[Event]) -> bool:
     """Whether a record of the machine is much older than all that was printed by the job."""
     if event.kind not in _MACHINE:
         return False
-    others = [gap for other in candidates if other.kind not in _MACHINE and (gap := gap_between(other, event)) is not None]
+    others = [
+        gap for other in candidates if other.kind not in _MACHINE and (gap := gap_between(other, event)) is not None
+    ]
     return bool(others) and min(others) > _STALE_RECORD

@@ -41,7 +41,9 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
             line = seen.line
             if line.host is None:
                 own_process = line.rank is not None or line.local_rank is not None
-                line.host = (None if own_process else section) or by_task.get(line.task) or by_ip.get(line.ip) or named or only
+                line.host = (
+                    (None if own_process else section) or by_task.get(line.task) or by_ip.get(line.ip) or named or only
+                )
             elif heading:
                 line.host = heading
         for line in (*reading.lasts.values(), *([reading.last] if reading.last is not None else [])):
@@ -78,7 +80,9 @@ def _aliases(pairs: Iterable[tuple[object, str | None]]) -> dict[object, str]:
     return {name: counter.most_common(1)[0][0] for name, counter in counts.items()}
 
 
-def first_ranks(pairs: Pairs, hosts: Sequence[str], per_node: int | None, nodes: Mapping[str, int], world: int | None) -> dict[str, int]:
+def first_ranks(
+    pairs: Pairs, hosts: Sequence[str], per_node: int | None, nodes: Mapping[str, int], world: int | None
+) -> dict[str, int]:
     """Return the first rank of every host.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from denpex_kb.derive.began import Began
+from denpex_kb.derive.nouns import Began
 from denpex_kb.derive.blocks import Identity, identity, mark_values, marks_of
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.model.events import Line, Reading, Seen
@@ -135,11 +135,17 @@ def run_state(
         return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
     if began.left_alone:
         return RunState("stalled", began.left_alone, completed[-1].line if completed else None, steps)
-    silent = _fell_behind([reading for reading in readings if reading.last is not None and reading.last.attempt == attempt], clocks)
+    silent = _fell_behind(
+        [reading for reading in readings if reading.last is not None and reading.last.attempt == attempt], clocks
+    )
     if silent is not None:
-        return RunState("stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps)
+        return RunState(
+            "stalled", f"{silent.place} is the last line of its rank, while others went on for minutes", silent, steps
+        )
     if progress:
-        return RunState("running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps)
+        return RunState(
+            "running", "the input ends in mid-flight, its last lines are steps of training", progress[-1].line, steps
+        )
     return RunState("unknown", "the input ends in mid-flight: it shows neither a failure nor an end", None, steps)
 
 
@@ -153,7 +159,9 @@ def last_steps(progress: Iterable[Seen], rules: RuleSet) -> dict[int, str]:
     return steps
 
 
-def ended_while_others_work(readings: Sequence[Reading], seen: Iterable[Seen], progress: Sequence[Seen], rules: RuleSet) -> Mapping[int, Seen]:
+def ended_while_others_work(
+    readings: Sequence[Reading], seen: Iterable[Seen], progress: Sequence[Seen], rules: RuleSet
+) -> Mapping[int, Seen]:
     """Return the ranks that report their end while others, whose output shows as much, stand in mid-step.
 
     A rank that never prints steps of its own says nothing by not printing an end.
@@ -177,7 +185,11 @@ def _step_start(text: str) -> bool:
 
 def _fell_behind(readings: Sequence[Reading], clocks: Clocks) -> Line | None:
     """Return the last line of the file that stopped minutes before the others."""
-    lasts = [(time, reading.last) for reading in readings if _of_a_rank(reading) and reading.last is not None and (time := clocks.of(reading.last)) is not None]
+    lasts = [
+        (time, reading.last)
+        for reading in readings
+        if _of_a_rank(reading) and reading.last is not None and (time := clocks.of(reading.last)) is not None
+    ]
     if len(lasts) < 2:
         return None
     lasts.sort(key=lambda item: item[0])

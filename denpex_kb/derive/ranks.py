@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
 
 from msgspec import Struct
 
 from denpex_kb.derive.blocks import mark_values, marks_of
-from denpex_kb.derive.exits import Exit, read_exits
+from denpex_kb.derive.evidence import Evidence, bus_numbers, pci
+from denpex_kb.derive.exits import read_exits
 from denpex_kb.derive.places import Pairs, first_ranks, name_hosts, place_of
 from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.facts import FactSet
@@ -59,8 +61,22 @@ class Ranks(Struct, frozen=True):
 
     def of_bus(self, bus: str, host: str | None) -> int | None:
         """Return the rank that uses the device on a PCI bus of a host."""
-        device = self.devices.get(pci(bus) or "")
+        device = self._device(pci(bus) or "")
         return self.of_local(device, host) if device is not None else None
+
+    def _device(self, bus: str) -> int | None:
+        """Return the index of a device: stated, or the only one that the order of the buses leaves for it."""
+        if bus in self.devices or not bus or not self.devices:
+            return self.devices.get(bus)
+        size = self.per_node or 0
+        free = sorted(set(range(size)) - set(self.devices.values()))
+        place = bus_numbers(bus)
+        known = sorted((bus_numbers(other), device) for other, device in self.devices.items())
+        if [device for _, device in known] == sorted(device for _, device in known):
+            below = max((device for other, device in known if other < place), default=-1)
+            above = min((device for other, device in known if other > place), default=size)
+            free = [device for device in free if below < device < above]
+        return free[0] if len(free) == 1 else None
 
     def on(self, host: str | None) -> tuple[int, ...]:
         """Return the ranks of a host."""
@@ -101,94 +117,6 @@ class Ranks(Struct, frozen=True):
         return rank if first <= rank < first + self.per_node else None
 
 
-def pci(text: str) -> str | None:
-    """Write a PCI address, as the kernel or NCCL prints it, as domain:bus:device."""
-    parts = text.lower().split(":")
-    try:
-        if len(parts) == 1:
-            number = int(parts[0], 16)  # NCCL: domain, bus, device and function in one number
-            return f"{number >> 20:x}:{(number >> 12) & 0xFF:x}:{(number >> 4) & 0xFF:x}"
-        domain = int(parts[-3], 16) if len(parts) > 2 else 0
-        return f"{domain:x}:{int(parts[-2], 16):x}:{int(parts[-1].split('.')[0], 16):x}"
-    except ValueError:
-        return None
-
-
-class _Evidence:
-    """What lines say of who is who."""
-
-    def __init__(self) -> None:
-        self.pairs: Pairs = defaultdict(Counter)
-        self.weak: Pairs = defaultdict(Counter)
-        self.pids: dict[tuple[str | None, int], int] = {}
-        self.local_pids: dict[tuple[str | None, int], int] = {}
-        self.devices: dict[str, Counter[int]] = defaultdict(Counter)
-        self.locals: set[int] = set()
-        self.hosts: dict[int, str] = {}
-        self.nodes: dict[str, int] = {}
-        self.worlds: set[int] = set()
-
-    def line(self, line: Line) -> None:
-        """Take what the prefixes of a line state together."""
-        place = place_of(line)
-        if line.local_rank is not None:
-            self.locals.add(line.local_rank)
-        if line.node is not None and place is not None:
-            self.nodes.setdefault(place, line.node)
-        if line.rank is None:
-            if line.pid is not None and line.local_rank is not None:
-                self.local_pids.setdefault((place, line.pid), line.local_rank)
-            return
-        if place is not None:
-            self.hosts.setdefault(line.rank, place)
-            if line.local_rank is not None:
-                self.pairs[place][line.rank - line.local_rank] += 1
-            elif line.device is not None:
-                self.weak[place][line.rank - line.device] += 1
-        if line.pid is not None and (line.device is not None or line.ip is not None):  # an NCCL prefix; other pids may be those of launchers
-            self.pids.setdefault((place, line.pid), line.rank)
-
-    def marks(self, seen: Seen, values: Mapping[str, str]) -> None:
-        """Take what marks state."""
-        line = seen.line
-        place = place_of(line)
-        if "nranks" in values:
-            rank, device, world = int(values["comm_rank"]), int(values["device"]), int(values["nranks"])
-            self.worlds.add(world)
-            if (bus := pci(values.get("busid", ""))) is not None:
-                self.devices[bus][device] += 1
-            if world == max(self.worlds) and (line.rank is None or line.rank == rank):
-                if line.pid is not None:
-                    self.pids[place, line.pid] = rank
-                if place is not None:
-                    self.hosts.setdefault(rank, place)
-                    self.weak[place][rank - device] += 2
-                if line.rank is None:
-                    line.rank = rank
-        if "first_rank" in values and place is not None:
-            self.pairs[place][int(values["first_rank"])] += 1
-        if "node" in values and place is not None and values["node"].isdigit():
-            self.nodes.setdefault(place, int(values["node"]))
-        if "spawned_local" in values and values.get("pid", "").isdigit():
-            self.local_pids[place, int(values["pid"])] = int(values["spawned_local"])
-
-    def exits(self, exits: Iterable[Exit]) -> None:
-        """Take what launchers state of the processes that ended."""
-        for item in exits:
-            if item.local_rank is not None:
-                self.locals.add(item.local_rank)
-            if item.rank is None:
-                if item.pid is not None and item.local_rank is not None:
-                    self.local_pids.setdefault((item.host, item.pid), item.local_rank)
-                continue
-            if item.host is not None:
-                self.hosts.setdefault(item.rank, item.host)
-                if item.local_rank is not None:
-                    self.pairs[item.host][item.rank - item.local_rank] += 3
-            if item.pid is not None and item.local_rank is not None:
-                self.pids.setdefault((item.host, item.pid), item.rank)
-
-
 def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) -> Ranks:
     """Give every line the global rank that can be concluded for it.
 
@@ -202,7 +130,7 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     lines = [line for reading in readings for line in _all_lines(reading)]
     task_is_rank = _task_is_rank(lines)
     name_hosts(readings, rules, task_is_node=not task_is_rank)
-    evidence = _Evidence()
+    evidence = Evidence()
     for line in lines:
         evidence.line(line)
         if line.task is not None and not task_is_rank and (place := place_of(line)) is not None:
@@ -226,12 +154,25 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
             hosts.setdefault(line.rank, place)
     several = ranks.several or len(known) > 1 or max(known, default=0) > 0
     return Ranks(
-        tuple(sorted(known)), ranks.world_size, hosts, ranks.basis, ranks.per_node, ranks.bases, ranks.pids, ranks.devices, task_is_rank, several
+        tuple(sorted(known)),
+        ranks.world_size,
+        hosts,
+        ranks.basis,
+        ranks.per_node,
+        ranks.bases,
+        ranks.pids,
+        ranks.devices,
+        task_is_rank,
+        several,
     )
 
 
-def _conclude(readings: Sequence[Reading], lines: Sequence[Line], evidence: _Evidence, facts: FactSet, *, task_is_rank: bool) -> Ranks:
-    known = {line.rank for line in lines if line.rank is not None} | {rank for reading in readings for rank in reading.ranks}
+def _conclude(
+    readings: Sequence[Reading], lines: Sequence[Line], evidence: Evidence, facts: FactSet, *, task_is_rank: bool
+) -> Ranks:
+    known = {line.rank for line in lines if line.rank is not None} | {
+        rank for reading in readings for rank in reading.ranks
+    }
     known |= set(evidence.hosts)
     world = max((size for size in evidence.worlds if size > max(known, default=0)), default=None)
     basis = f"world size {world}" if world is not None else ""
@@ -254,12 +195,18 @@ def _conclude(readings: Sequence[Reading], lines: Sequence[Line], evidence: _Evi
             pids.setdefault((host, pid), local)
     devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}
     several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
-    return Ranks(tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several)
+    return Ranks(
+        tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several
+    )
 
 
 def _consistent(pairs: Pairs) -> Pairs:
     """Device indices are local ranks only where they lead to one first rank per host."""
-    return {host: counter for host, counter in pairs.items() if len(counter) == 1} if all(len(item) == 1 for item in pairs.values()) else {}
+    return (
+        {host: counter for host, counter in pairs.items() if len(counter) == 1}
+        if all(len(item) == 1 for item in pairs.values())
+        else {}
+    )
 
 
 def _rank_of(line: Line, ranks: Ranks) -> int | None:
@@ -284,21 +231,26 @@ def _all_lines(reading: Reading) -> list[Line]:
     return [*lines, *reading.lasts.values(), *([reading.last] if reading.last is not None else [])]
 
 
-def _per_node(facts: FactSet, evidence: _Evidence, pairs: Pairs, world: int | None) -> int | None:
+def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | None) -> int | None:
     least = max(evidence.locals, default=-1) + 1
     nodes = facts.value("nodes")
     if world is not None and isinstance(nodes, int) and nodes > 0 and world % nodes == 0:
         return world // nodes
     bases = sorted({counter.most_common(1)[0][0] for counter in pairs.values()})
-    steps = [right - left for left, right in zip(bases, bases[1:], strict=False)]
-    if steps and least <= min(steps) <= _MOST_PER_NODE:
-        return min(steps)
+    step = gcd(*bases, world or 0)
+    if len(bases) > 1 and least <= step <= _MOST_PER_NODE:
+        return step
     devices = max((max(counter) for counter in evidence.devices.values()), default=-1) + 1
     least = max(least, devices)
     if world is None or least == world:
         return least or None
     hosts = len(set(evidence.hosts.values()))
-    if hosts and world % hosts == 0 and least <= world // hosts <= _MOST_PER_NODE and (hosts > 1 or len(evidence.nodes) < 2):
+    if (
+        hosts
+        and world % hosts == 0
+        and least <= world // hosts <= _MOST_PER_NODE
+        and (hosts > 1 or len(evidence.nodes) < 2)
+    ):
         per_host = world // hosts
         if all(base % per_host == 0 for base in bases):
             return per_host

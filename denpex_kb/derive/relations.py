@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from denpex_kb.derive.began import Began, Scene
+from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.collectives import Relation
 
 
@@ -25,7 +25,9 @@ def _local(scene: Scene, began: Began) -> Iterable[Relation]:
         return
     if began.initiating is not None and not began.initiating.ranks[1:]:
         rank = event.line.rank
-        yield Relation("local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,))
+        yield Relation(
+            "local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,)
+        )
 
 
 def _alike(began: Began) -> Iterable[Relation]:

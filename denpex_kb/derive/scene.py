@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from denpex_kb.derive.began import Overtaken, Scene
+from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Relation, compare, find_hangs
@@ -63,7 +63,9 @@ def build_scene(
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):
         alone = f"rank{'s' * (len(ended) > 1)} {', '.join(map(str, sorted(ended)))} reached the end, others stand in mid-step"
-        relations.append(Relation("rank-exited-early", alone, tuple(sorted(ended)), tuple(ended.values()), culprit=True))
+        relations.append(
+            Relation("rank-exited-early", alone, tuple(sorted(ended)), tuple(ended.values()), culprit=True)
+        )
     troubled = any(event.kind in ("collateral", "summary", *CLASSES) for event in events)
     for relation in (
         behind_in_log(seen, rules),
@@ -72,10 +74,14 @@ def build_scene(
     ):
         if relation is not None:
             relations.append(relation)
-    return Scene(tuple(events), tuple(exits), unnamed, tuple(hangs), tuple(relations), ranks, clocks, overtaken, reasons, alone)
+    return Scene(
+        tuple(events), tuple(exits), unnamed, tuple(hangs), tuple(relations), ranks, clocks, overtaken, reasons, alone
+    )
 
 
-def _exits(readings: Iterable[Reading], rules: RuleSet, ranks: Ranks, attempt: int) -> Iterable[tuple[int | None, Exit]]:
+def _exits(
+    readings: Iterable[Reading], rules: RuleSet, ranks: Ranks, attempt: int
+) -> Iterable[tuple[int | None, Exit]]:
     for reading in readings:
         for item in read_exits(reading, rules):
             if item.seen.line.attempt != attempt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from denpex_kb.derive.began import Began
+from denpex_kb.derive.nouns import Began
 from denpex_kb.derive.ranks import Ranks
 from denpex_kb.model.diagnosis import Scope
 
@@ -26,7 +26,9 @@ def scope_of(began: Began, ranks: Ranks) -> tuple[Scope, tuple[str, ...]]:
         return "link", (*targets, f"host {values['link']}")
     if kind == "hardware":
         targets += _device(began, ranks)
-        return ("node" if initiating.host else "rank" if initiating.rank is not None else "undetermined"), tuple(targets)
+        return ("node" if initiating.host else "rank" if initiating.rank is not None else "undetermined"), tuple(
+            targets
+        )
     if kind == "scheduler" and initiating.rank is None:
         return ("node" if event is not None and "node" in event.name and initiating.host else "job"), tuple(targets)
     if initiating.rank is not None:

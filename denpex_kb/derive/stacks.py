@@ -157,7 +157,9 @@ def _stands(processes: Iterable[Process], roles: FrameRoles) -> list[_Stand]:
         whole = tuple(reversed(main.frames))
         path = tuple(frame for frame in whole if "frame-plumbing" not in roles.of(frame))
         if path:
-            key: object = ("rank", process.rank) if process.rank is not None else (process.pid or process.file)
+            key: object = ("rank", process.rank)
+            if process.rank is None:
+                key = process.pid if process.pid is not None else (process.file, process.first)
             chosen.setdefault(key, _Stand(process, path, whole))
     ranked = [stand for stand in chosen.values() if stand.process.rank is not None]
     # where ranks are known, what has none is a helper: a worker, a server, a launcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from denpex_kb.derive.began import Began, Scene
+from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.blocks import marks_of
 from denpex_kb.derive.collectives import Relation
 from denpex_kb.model.diagnosis import EventPlace, RankState
@@ -34,7 +34,8 @@ def rank_states(
     began_ranks = set(began.initiating.ranks) if began.initiating is not None and not began.everyone else set()
     proofs = _Proofs(scene, began, missing, seen, rules)
     return tuple(
-        RankState(rank, *proofs.of(rank, initiating=rank in began_ranks), progress.get(rank)) for rank in sorted(everyone)
+        RankState(rank, *proofs.of(rank, initiating=rank in began_ranks), progress.get(rank))
+        for rank in sorted(everyone)
     )
 
 
@@ -48,7 +49,9 @@ def silent_ranks(scene: Scene, relations: Mapping[str, Relation]) -> tuple[int, 
 class _Proofs:
     """The first line of each kind, by rank."""
 
-    def __init__(self, scene: Scene, began: Began, missing: Relation | None, seen: Iterable[Seen], rules: RuleSet) -> None:
+    def __init__(
+        self, scene: Scene, began: Began, missing: Relation | None, seen: Iterable[Seen], rules: RuleSet
+    ) -> None:
         self.began = began
         self.first: dict[str, dict[int, Line]] = {"collateral": {}, "torn-down": {}, "completed": {}}
         for event in scene.events:
@@ -83,7 +86,9 @@ class _Proofs:
             line = self.alike.get(rank)
             if line is not None:
                 return "initiating", _place(line)
-            proof = EventPlace(began.file, began.line or 0, rank, began.text) if began is not None and began.file else None
+            proof = (
+                EventPlace(began.file, began.line or 0, rank, began.text) if began is not None and began.file else None
+            )
             return "initiating", proof
         if rank in self.first["collateral"]:
             return "collateral", _place(self.first["collateral"][rank])
@@ -98,4 +103,3 @@ class _Proofs:
 
 def _place(line: Line) -> EventPlace:
     return EventPlace(line.file, line.number, line.rank, line.text[:300])
-

@@ -35,6 +35,7 @@ _CARD_COLOURS = {
     "divergence": "#4fd1b8",
     "silent-wrong": "#ff8ac0",
 }
+_EXAMPLE = 12 << 10  # bytes of a log to try the reader with
 _MARKER = ".denpex-site"  # says that a folder was made by a build, and may be brought up to date
 
 
@@ -232,12 +233,13 @@ class _Site:
         common = sorted(library.entries, key=_fame)[:8]
         latest = feeds.newest(library)[:6]
         day = [entry.meta.verified.when.isoformat() for entry in latest]
+        example = self._example(common)
         home = {"library": library, "kinds": KINDS, "common": common, "latest": latest, "title": self.config.name}
         search = {"library": library, "facets": facets, "title": "Search", "indexed": self.searchable}
         for path, template, depends, context in (
             ("index.html", "home.html", (everything, day), home),
             ("search/index.html", "search.html", (everything,), search),
-            ("paste/index.html", "paste.html", (digest(self.rules),), {"title": "Read a log", "count": len(library.entries)}),
+            ("paste/index.html", "paste.html", (digest(self.rules), example), {"title": "Read a log", "count": len(library.entries), "example": example}),
             ("about/index.html", "about.html", (len(library.entries),), {"title": "About", "count": len(library.entries)}),
             ("404.html", "missing.html", (), {"title": "Not found"}),
         ):
@@ -247,6 +249,14 @@ class _Site:
         yield Page("about/index.md", digest(self.shared), lambda: _about_markdown(self.config))
         for name, text in (("search", "Search"), ("paste", "Read a log")):
             yield Page(f"{name}/index.md", digest(self.shared, name), lambda text=text: _tool_markdown(text, self.config))  # type: ignore[misc]
+
+    def _example(self, entries: Sequence[Entry]) -> str:
+        """Return a log to try the reader with: the first that one of these entries has."""
+        for entry in [*(e for e in entries if e.meta.kind == "hang"), *entries]:
+            for path in sample_paths(self.library.files[entry.id]):
+                text = path.read_bytes()[:_EXAMPLE].decode("utf-8", "replace")
+                return text.rsplit("\n", 1)[0]
+        return ""
 
     def _machine(self) -> Iterator[Page]:
         library, config = self.library, self.config

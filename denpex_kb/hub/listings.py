@@ -202,10 +202,14 @@ def _frameworks(library: Library) -> Iterator[Listing]:
             title,
             "Framework",
             f"Failures that affect {title}, by the versions in which they occur.",
-            tuple(Group(versions, "v-" + slug(versions), tuple(dict.fromkeys(groups[versions]))) for versions in order),
+            tuple(Group(versions, "v-" + slug(versions), _once(groups[versions])) for versions in order),
             crumbs=(("Frameworks", "framework/"), (title, "")),
             count=len(library.by_framework[name]),
         )
+
+
+def _once(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    return tuple({entry.id: entry for entry in entries}.values())
 
 
 def _version_key(versions: str) -> list[int]:

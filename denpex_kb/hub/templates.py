@@ -66,8 +66,10 @@ class Templates:
 
     def render(self, template: str, path: str, **context: Any) -> str:
         """Render the page that goes to `path` (such as `e/some-id/index.html`)."""
-        root = "../" * path.count("/")
         config = self._config
+        root = "../" * path.count("/")
+        if path == "404.html" and config.base:
+            root = f"{config.base}/"  # served at any depth
         here = path.removesuffix("index.html")
         return self._environment.get_template(template).render(
             path=here,

@@ -16,6 +16,7 @@ ELSEWHERE = -1.5  # another place began it
 CHILD = 2.0  # by how much a generic parent stays behind its child
 TIER = 1.0  # by how much an entry of a lower tier stays behind
 MATCHED = 0.5
+CLOSE_QUESTION = 0.06  # the same for questions, whose confidences lie nearer together
 CLOSE = 0.12  # two hypotheses nearer than this are told apart by a question
 
 

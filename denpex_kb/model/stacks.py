@@ -48,6 +48,7 @@ class Process(Struct):
     command: str = ""
     threads: list[Thread] = field(default_factory=list)
     fatal: bool = False  # printed when the process crashed: it did not stand still there
+    nameless: int = 0  # tells processes of one file apart that state no pid
 
     @property
     def main(self) -> Thread | None:
@@ -64,7 +65,7 @@ class Process(Struct):
         """The process as a sentence names it."""
         if self.rank is not None:
             return f"rank {self.rank}"
-        return f"process {self.pid}" if self.pid is not None else self.file
+        return f"process {self.pid}" if self.pid is not None else f"the process at {self.file}:{self.first}"
 
 
 _OUTERMOST = frozenset({"<module>", "_run_code", "_run_module_as_main", "spawn_main", "_start", "main"})

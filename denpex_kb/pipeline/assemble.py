@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from denpex_kb.advise.action import entry_action, fallback_action
 from denpex_kb.advise.advice import advise
+from denpex_kb.advise.nearest import nearest
 from denpex_kb.advise.questions import next_questions
 from denpex_kb.derive.began import Began
 from denpex_kb.derive.collectives import Relation
@@ -188,15 +189,8 @@ def _attempt(piece: Pieces, ranks: Ranks, *, healthy_after: bool) -> Attempt:
 
 
 def _nearest(ranking: Ranking, index: Index) -> tuple[Near, ...]:
-    return tuple(
-        Near(
-            item.id,
-            item.title,
-            f"only weak signs: {', '.join(dict.fromkeys(piece.name for piece in item.evidence[:3])) or 'none'}",
-        )
-        for item in ranking.near[:3]
-        if index.size
-    )
+    ids = [*(item.id for item in ranking.near[:4]), *(item.id for item in ranking.ruled_out[:4])]
+    return nearest(ranking.near, ranking.ruled_out, {entry_id: index.entry(entry_id) for entry_id in ids})
 
 
 def _first_error(began: Began) -> EventPlace | None:

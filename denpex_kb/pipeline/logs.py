@@ -18,6 +18,7 @@ from denpex_kb.derive.ranks import Ranks, assign_ranks
 from denpex_kb.derive.relations import relations_of
 from denpex_kb.derive.scene import build_scene, learn_skew
 from denpex_kb.derive.states import rank_states, silent_ranks
+from denpex_kb.derive.steps import step_relations
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
@@ -193,8 +194,10 @@ class LogDiagnoser:
         scene = located.enter(scene) if located is not None else scene
         began = who_began(scene)
         relations = relations_of(scene, began)
+        failed = began.event.seen.line if began.event is not None else None
+        relations |= {relation.name: relation for relation in step_relations(progress, failed)}
         state = run_state(readings, seen, progress, rules, began, number, clocks, hung=hung)
-        state = located.soften(state, hung=hung) if located is not None else state
+        state = located.tell(state, hung=hung) if located is not None else state
         if state.outcome == "stalled":
             facts = facts.copy()
             facts.add(Fact("symptom", "hang", "question" if hung else "derived", text=state.why))

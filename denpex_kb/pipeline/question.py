@@ -111,7 +111,7 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
         return "unknown", f"No entry of the catalog fits well enough.{contradicted}{more}"
     first = found.hypotheses[0]
     second = found.hypotheses[1] if len(found.hypotheses) > 1 else None
-    if second is not None and first.confidence - second.confidence < weights.CLOSE:
+    if second is not None and first.confidence - second.confidence < weights.CLOSE_QUESTION:
         return "ambiguous", "Two entries fit nearly alike; the question below decides."
     return "matched", ""
 

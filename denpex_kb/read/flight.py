@@ -82,11 +82,20 @@ def read_flight(data: bytes, name: str, rank: int | None) -> Flight | None:
     dumps = list(_dumps(plain))
     if not dumps:
         return None
-    if rank is None and len(dumps) == 1 and (number := _LAST_NUMBER.search(PurePath(name).stem)) is not None:
-        rank = int(number.group(1))
+    if rank is None and len(dumps) == 1:
+        rank = _number_in(name)
     traces = [_trace(dump, name, stated if stated is not None else rank) for stated, dump in dumps]
     text, traces = _render(traces, _lines_of(data))
     return Flight(tuple(traces), text, tuple(_facts(dumps, traces, name)))
+
+
+def _number_in(name: str) -> int | None:
+    """Return the last number of a file's name, else of its folder's."""
+    path = PurePath(name)
+    for part in (path.stem, path.parent.name):
+        if (number := _LAST_NUMBER.search(part)) is not None:
+            return int(number.group(1))
+    return None
 
 
 def _plain(data: bytes) -> Any:
@@ -167,6 +176,7 @@ def _record(entry: Mapping[str, Any], group: str) -> Record:
     p2p = bool(entry.get("is_p2p")) or op.split(" ")[0] in ("send", "recv")
     seq = _integer(entry.get("p2p_seq_id") if p2p else entry.get("collective_seq_id", entry.get("seq_id")))
     frames = entry.get("frames")
+    done = bool(entry.get("retired")) or entry.get("state") == "completed"
     return Record(
         group=group,
         pg_id=_integer(entry.get("pg_id")),
@@ -181,7 +191,7 @@ def _record(entry: Mapping[str, Any], group: str) -> Record:
         library=library,
         number=_integer(entry.get("record_id")) or 0,
         created=_integer(entry.get("time_created_ns")) or 0,
-        frames=tuple(_frames(frames)) if isinstance(frames, list) else (),
+        frames=tuple(_frames(frames)) if isinstance(frames, list) and not done else (),
     )
 
 

@@ -89,6 +89,9 @@ class _FileScan:
         self.year: int | None = None
         self.tail: bytes = b""
         self.tail_line = 1
+        self.trouble = False  # a line was seen that follows from a failure
+        self.before: bytes = b""  # what was printed before the first of these: they may fill the end of the file
+        self.before_line = 1
         self.labels: set[tuple[int | None, int | None]] = set()  # processes that launchers' prefixes tell apart
 
     def run(self, chunks: Iterable[bytes]) -> Reading:
@@ -111,22 +114,34 @@ class _FileScan:
         self._named_by_path()
         return self.reading
 
+    def _of_launcher(self) -> bool:
+        """Whether a launcher's account of all its processes stands in the file."""
+        return any(
+            self.patterns[match.pattern].name == "summary" for seen in self.reading.seen for match in seen.matches
+        )
+
     def _named_by_path(self) -> None:
         """Give lines without a rank the one in the file's name, unless the lines show that several processes wrote it."""
         origin, reading = self.origin, self.reading
         stated = origin.rank if origin.rank is not None else origin.local_rank
-        if stated is None or len(self.labels) > 1 or len(reading.ranks) > 1:
+        if stated is None or len(self.labels) > 1 or len(reading.ranks) > 1 or self._of_launcher():
             return
         if origin.rank is not None and reading.ranks - {origin.rank}:
             return
-        for line in (*(seen.line for seen in reading.all_seen()), *reading.lasts.values(), *filter(None, (reading.last,))):
+        for line in (
+            *(seen.line for seen in reading.all_seen()),
+            *reading.lasts.values(),
+            *filter(None, (reading.last,)),
+        ):
             if line.rank is None and origin.rank is not None:
                 line.rank = origin.rank
             if line.local_rank is None:
                 line.local_rank = origin.local_rank
         if origin.rank is not None:
             reading.ranks.add(origin.rank)
-            reading.facts = [fact if fact.rank is not None else structs.replace(fact, rank=origin.rank) for fact in reading.facts]
+            reading.facts = [
+                fact if fact.rank is not None else structs.replace(fact, rank=origin.rank) for fact in reading.facts
+            ]
             if reading.last is not None:
                 reading.lasts["rank", origin.rank] = reading.last
 
@@ -163,6 +178,10 @@ class _FileScan:
             line += piece.count(b"\n", counted, start)
             counted = start
             self._matched(piece[start:stop], line, self.reading.size + start, indices)
+            if self.trouble and not self.before:
+                held = piece[max(0, start - TAIL) : start]
+                self.before = (self.tail + held if len(held) == start else held)[-TAIL:] or b"\n"
+                self.before_line = line - self.before.count(b"\n")
 
     def _matched(self, raw: bytes, number: int, offset: int, indices: set[int]) -> None:
         wanted = {index for index in indices if self.counts[index] < KEEP}
@@ -173,6 +192,7 @@ class _FileScan:
         matches = [match for index in sorted(wanted) if (match := self.scanner.check(index, line.text, text))]
         if not matches:
             return
+        self.trouble = self.trouble or any(self.patterns[match.pattern].name == "collateral" for match in matches)
         kept = tuple(match for match in matches if self.patterns[match.pattern].target != "fact")
         for match in matches:
             pattern = self.patterns[match.pattern]
@@ -226,10 +246,15 @@ class _FileScan:
 
     def _read_tail(self) -> None:
         """Look at the end of the file: the last line, and progress where the scan did not look for it."""
-        lines = self.tail.split(b"\n")
+        if self.before:
+            self._read_lines(self.before, self.before_line, self.tail_line)
+        self._read_lines(self.tail, self.tail_line, None)
+
+    def _read_lines(self, data: bytes, first: int, stop: int | None) -> None:
         progress = self.scanner._progress
-        for back, raw in enumerate(lines):
-            number = self.tail_line + back
+        for number, raw in enumerate(data.split(b"\n"), first):
+            if stop is not None and number >= stop:
+                break
             if not raw.strip():
                 continue
             line, text = self._line(raw, number, 0)

@@ -200,7 +200,7 @@ def read_processes(
     latest: dict[object, Process] = {}
     for parser in parsers.values():
         for process in parser.finish():
-            key = process.pid if process.pid is not None else (process.rank, process.local_rank)
+            key = process.pid if process.pid is not None else (process.rank, process.local_rank, process.nameless)
             latest[key] = process
     found = sorted(latest.values(), key=lambda process: process.first)
     trainers = [process for process in found if not process.fatal]
@@ -229,6 +229,8 @@ class _Parser:
         self._fatal = False
         self._outermost_first = False
         self._gdb_thread = 0
+        self._current: str | None = None  # the current thread of this process, once seen
+        self._nameless = 0  # processes that only their threads tell apart
 
     def feed(self, number: int, text: str) -> None:
         """Take the next line."""
@@ -290,8 +292,12 @@ class _Parser:
                 self._process.pid = int(match.group(2))
             self._gdb_thread = gdb_thread
             name = "MainThread" if gdb_thread == 1 else match.group(3) or ""
-        elif (match := _PYSPY_THREAD.match(text)) is not None or (match := _FAULT_THREAD.match(text)) is not None:
+        elif (match := _PYSPY_THREAD.match(text)) is not None:
             name = match.group(1) or ""
+        elif (match := _FAULT_THREAD.match(text)) is not None:
+            name = match.group(1) or ""
+            if text[0] == "C":
+                self._current_thread(text.split(" ", 3)[2])
         elif (match := _PYSTACK_THREAD.match(text)) is not None:
             self._outermost_first = True
             if self._process is None:
@@ -307,6 +313,13 @@ class _Parser:
         self._extend(number)
         return True
 
+    def _current_thread(self, thread: str) -> None:
+        """Begin anew at a second current thread: a dump has one, so that it is another dump or another process."""
+        if self._current is not None:
+            self._process = None
+            self._nameless += thread != self._current
+        self._current = thread
+
     def _begin(self, number: int, pid: int | None, command: str) -> None:
         given, given_local = _RANK_GIVEN.search(command), _LOCAL_GIVEN.search(command)
         self._gdb_thread = 0
@@ -319,6 +332,7 @@ class _Parser:
             int(given_local.group(1)) if given_local is not None else self._local_rank,
             command,
             fatal=self._fatal,
+            nameless=self._nameless,
         )
         self._found.append(self._process)
 

@@ -75,24 +75,6 @@ def list_markdown(entries: Sequence[Summary]) -> str:
     return "\n".join(["| id | title | hub | phase | kind |", "|---|---|---|---|---|", *rows]) + "\n"
 
 
-def checklist_text(entry: Entry, paper: Paper) -> str:
-    """Write an entry's checklist for the terminal."""
-    paper.line(f"Checklist: {entry.meta.title}", "bold")
-    paper.blank()
-    for number, item in enumerate(entry.body.checklist, 1):
-        text = item.text if item.command is None else item.text.replace(f"`{item.command}`", "").rstrip(" :.") + "."
-        paper.line(f"[ ] {number}. {_plain(text)}")
-        if item.command:
-            paper.raw("        " + paper.paint(printable(item.command), "code"))
-    return paper.text()
-
-
-def checklist_markdown(entry: Entry) -> str:
-    """Write an entry's checklist as Markdown."""
-    boxes = "\n".join(f"- [ ] {item.text}" for item in entry.body.checklist)
-    return printable_lines(f"# Checklist: {entry.meta.title}\n\n`{entry.id}`\n\n{boxes}\n")
-
-
 def _plain(markdown: str) -> str:
     return markdown.replace("**", "").replace("`", "")
 

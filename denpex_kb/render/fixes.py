@@ -32,11 +32,16 @@ class ShownChange(Protocol):
         """Whether the text differs."""
 
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """Return the change as a unified diff."""
 
 
 def fix_text(
-    entry: Entry, fix: FixAdvice, changes: Sequence[ShownChange], verify: VerifyAdvice, said: Sequence[str], paper: Paper
+    entry: Entry,
+    fix: FixAdvice,
+    changes: Sequence[ShownChange],
+    verify: VerifyAdvice,
+    said: Sequence[str],
+    paper: Paper,
 ) -> str:
     """Write a fitted fix for the terminal.
 
@@ -63,7 +68,9 @@ def fix_text(
     if said:
         paper.blank()
     section = paper.section("VERIFY")
-    section.line(f"denpex verify {entry.id}" + ("" if not verify.placeholders else "  (fills in what you --set)"), "code")
+    section.line(
+        f"denpex verify {entry.id}" + ("" if not verify.placeholders else "  (fills in what you --set)"), "code"
+    )
     section.line("Expect: " + _plain(verify.expect))
     return paper.text()
 
@@ -116,9 +123,7 @@ def fix_markdown(entry: Entry, fix: FixAdvice, changes: Sequence[ShownChange], v
     return printable_lines("\n".join(_markdown(entry, fix, changes, verify))).rstrip() + "\n"
 
 
-def _markdown(
-    entry: Entry, fix: FixAdvice, changes: Sequence[ShownChange], verify: VerifyAdvice
-) -> Iterator[str]:
+def _markdown(entry: Entry, fix: FixAdvice, changes: Sequence[ShownChange], verify: VerifyAdvice) -> Iterator[str]:
     yield f"# Fix: {entry.meta.title}"
     yield ""
     yield f"`{entry.id}`"

@@ -71,6 +71,15 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield ""
         yield f"{escape(diagnosis.first_error.file)}:{diagnosis.first_error.line}: {quoted(diagnosis.first_error.text)}"
         yield ""
+    if diagnosis.core is not None:
+        yield "## Its traceback"
+        yield ""
+        for frame in diagnosis.core.frames:
+            code = f": {quoted(frame.code)}" if frame.code and frame.own else ""
+            yield f"- {escape(frame.file)}:{frame.line} in {escape(frame.function)}{code}"
+        if diagnosis.core.left_out:
+            yield f"- and {diagnosis.core.left_out} frames of libraries"
+        yield ""
     yield from _fix(diagnosis)
     if diagnosis.collateral:
         yield "## Collateral"

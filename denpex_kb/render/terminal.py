@@ -156,12 +156,21 @@ def _place(item: Evidence) -> str:
 
 def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
     error = diagnosis.first_error
-    if error is None or diagnosis.verdict not in ("unknown", "stalled"):
+    if error is None or (diagnosis.hypotheses and diagnosis.core is None):
         return
-    section = paper.section("FIRST")
-    rank = f" rank {error.rank}" if error.rank is not None else ""
-    section.line(f"the first real error: {one_line(error.file)}:{error.line}{rank}", "dim")
-    section.line(error.text, "bad", 2)
+    section = paper.section("TRACE" if diagnosis.hypotheses else "FIRST")
+    if not diagnosis.hypotheses:
+        rank = f" rank {error.rank}" if error.rank is not None else ""
+        section.line(f"the first real error: {one_line(error.file)}:{error.line}{rank}", "dim")
+        section.line(error.text, "bad", 2)
+    if diagnosis.core is not None:
+        for frame in diagnosis.core.frames:
+            tone: Tone = "bold" if frame.own else "dim"
+            section.line(f"{one_line(frame.file)}:{frame.line} in {one_line(frame.function)}", tone, 2, 2)
+            if frame.code and frame.own:
+                section.clipped(frame.code, "plain", 4)
+        if diagnosis.core.left_out:
+            section.line(f"and {diagnosis.core.left_out} frames of libraries", "dim", 2)
     paper.blank()
 
 
@@ -179,6 +188,8 @@ def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
         section.code(snippet.text, most=_MOST_CODE)
     for label, how in fix.placeholders.items():
         section.line(f"{label}: find it with  {how}", "warn")
+    for need in fix.needs:
+        section.line(f"It {need}", "warn")
     for note in fix.notes[:2]:
         section.line(_plain(note), "dim")
     if fix.others:
@@ -273,7 +284,7 @@ def _questions(diagnosis: Diagnosis, paper: Paper) -> None:
 def _read_on(diagnosis: Diagnosis, paper: Paper) -> None:
     if diagnosis.hypotheses:
         entry_id = diagnosis.hypotheses[0].id
-        paper.section("MORE").line(f"denpex show {entry_id}  (also: checklist)", "dim")
+        paper.section("MORE").line(f"denpex show {entry_id}  (also: fix, verify, checklist)", "dim")
 
 
 def _notes(diagnosis: Diagnosis, paper: Paper) -> None:

@@ -33,7 +33,7 @@ ENTRY: dict[str, Any] = {
     "frames": [
         {
             "name": "fetch_sub_module",
-            "filename": "/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/partitioned_param_coordinator.py",
+            "filename": "/opt/lib/python3.11/site-packages/deepspeed/runtime/zero/partitioned_param_coordinator.py",
             "line": 297,
         },
         {"name": "<module>", "filename": "/home/user/train/train.py", "line": 156},
@@ -154,8 +154,10 @@ def test_what_is_pending_becomes_lines_that_signatures_match() -> None:
 
     assert flight is not None
     assert flight.text.decode().splitlines() == [
-        "flight recorder: rank 2 waits in nccl:_all_gather_base seq=4 group=0 (default_pg) in=[[512]] out=[[4096]]"
-        " state=started",
+        (
+            "flight recorder: rank 2 waits in nccl:_all_gather_base seq=4 group=0 (default_pg) in=[[512]] out=[[4096]]"
+            " state=started"
+        ),
         "    fetch_sub_module (deepspeed/runtime/zero/partitioned_param_coordinator.py:297)",
         "    <module> (train.py:156)",
     ]

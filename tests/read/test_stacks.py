@@ -76,7 +76,8 @@ def test_ranks_of_a_command_line(command: str, rank: int | None, local_rank: int
 
 def test_locals_tell_the_rank() -> None:
     text = pyspy(42, "python train.py", "step (train.py:7)") + (
-        "        Arguments:\n            rank: 6\n            model: <Model at 0x7f>\n        Locals:\n            loss: 2.3\n"
+        "        Arguments:\n            rank: 6\n            model: <Model at 0x7f>\n"
+        "        Locals:\n            loss: 2.3\n"
         "    main (train.py:90)\n        Locals:\n            local_rank: 2\n"
     )
 
@@ -165,6 +166,21 @@ def test_of_dumps_that_repeat_the_last_one_counts() -> None:
     assert process.main.frames[-1].line == 170
 
 
+def test_a_process_that_is_told_twice_to_dump_is_one_process() -> None:
+    (process,) = read(FAULTHANDLER + FAULTHANDLER.replace("166", "170"))
+
+    assert process.main is not None
+    assert process.main.frames[-1].line == 170
+
+
+def test_dumps_of_several_processes_without_pids() -> None:
+    other = FAULTHANDLER.replace("0x00007fa2725ccb80", "0x00007f1111111180").replace("166", "170")
+
+    found = read(FAULTHANDLER + other)
+
+    assert [process.main.frames[-1].line for process in found if process.main is not None] == [166, 170]
+
+
 def test_a_dump_of_a_crash_is_marked() -> None:
     (process,) = read("Fatal Python error: Segmentation fault\n\n" + FAULTHANDLER)
 
@@ -179,7 +195,7 @@ Thread 2 (Thread 0x7f12 (LWP 4250) "cuda-EvtHandlr"):
 
 Thread 1 (Thread 0x7ffff7d8a740 (LWP 4242) "python"):
 #0  0x00007f12aa in __futex_abstimed_wait_common64 (private=0, cancel=true) at ./nptl/futex-internal.c:57
-#1  0x00007f12bb in gloo::transport::tcp::UnboundBuffer::waitRecv(int*, std::chrono::milliseconds) () from /opt/venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so
+#1  0x00007f12bb in gloo::transport::tcp::UnboundBuffer::waitRecv(int*) () from /site-packages/torch/lib/libtorch.so
 #2  _PyEval_EvalFrameDefault (tstate=0x1, frame=0x2, throwflag=0) at Python/ceval.c:4945
 """
 
@@ -191,7 +207,7 @@ def test_a_backtrace_of_gdb() -> None:
     assert process.main is not None
     assert [frame.text for frame in process.main.frames] == [
         "__futex_abstimed_wait_common64 (./nptl/futex-internal.c:57)",
-        "gloo::transport::tcp::UnboundBuffer::waitRecv(int*, std::chrono::milliseconds) (torch/lib/libtorch_cpu.so)",
+        "gloo::transport::tcp::UnboundBuffer::waitRecv(int*) (torch/lib/libtorch.so)",
         "_PyEval_EvalFrameDefault (Python/ceval.c:4945)",
     ]
 

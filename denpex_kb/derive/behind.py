@@ -1,0 +1,84 @@
+"""Which rank is behind a line that names none: by its process, its device, how a rank ended, or who was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from denpex_kb.derive.collectives import Relation
+from denpex_kb.derive.ended import ABORT, CRASHES, KILL
+from denpex_kb.derive.events import Event
+from denpex_kb.derive.nouns import Scene
+from denpex_kb.derive.order import gap_between
+
+_RECORD_WINDOW = 120.0  # seconds around a record in which its rank shows the consequence
+
+
+def rank_behind(
+    chosen: Event, firsts: Sequence[Event], standing: Sequence[Event], scene: Scene, located: Relation | None
+) -> int | None:
+    """Return the rank that an event names, else the one that ended, or was missed, as such an event makes it."""
+    if chosen.rank is not None:
+        return chosen.rank
+    if len(chosen.ranks) > 1 or "reporter" in chosen.values or "link" in chosen.values:
+        return None
+    host = set(scene.ranks.on(chosen.host)) if chosen.host in scene.ranks.bases else set()
+
+    def fits(rank: int) -> bool:
+        return not host or rank in host
+
+    first = {id(event) for event in firsts}
+    pid = chosen.values.get("pid")
+    near = [
+        event
+        for event in (*firsts, *standing)
+        if event is not chosen and event.rank is not None and fits(event.rank) and _near(event, chosen)
+    ]
+    by_pid = {
+        event.rank
+        for event in standing
+        if pid and event.values.get("pid") == pid and event.rank is not None and fits(event.rank)
+    }
+    same_class = {event.rank for event in near if event.kind == chosen.kind}
+    if chosen.kind in ("hardware", "kernel", "scheduler"):
+        own = {event.rank for event in near if event.kind in ("exception", "crash") and id(event) in first}
+    else:
+        own = set()
+    own |= {
+        event.rank for event in standing if event.name == "ray-dead-pid" and event.rank is not None and fits(event.rank)
+    }
+    ended = {rank for rank, exit_ in scene.exits if exit_.code in _codes(chosen) and fits(rank)}
+    missed = set(located.ranks) if located is not None and located.culprit else set()
+    for ranks in (by_pid, same_class, own, ended, {rank for rank in missed if fits(rank)}):
+        if len(ranks) == 1:
+            return next(iter(ranks))
+    return None
+
+
+def _near(event: Event, other: Event) -> bool:
+    gap = gap_between(event, other)
+    return gap is None or abs(gap) <= _RECORD_WINDOW
+
+
+def _codes(event: Event) -> frozenset[int]:
+    """Return the exit codes with which such an event ends a process."""
+    if event.kind == "exception":
+        return frozenset({1})
+    if event.kind == "kernel" or (event.kind == "scheduler" and ("oom" in event.name or "memory" in event.name)):
+        return frozenset({KILL, 137}) | (CRASHES if event.name in ("kernel-segfault", "kernel-trap") else frozenset())
+    if event.kind in ("crash", "mismatch"):
+        return CRASHES | {ABORT}
+    return frozenset()
+
+
+def ranks_behind(
+    chosen: Event, rank: int | None, involved: Sequence[int], scene: Scene, *, everyone: bool
+) -> tuple[int, ...]:
+    if everyone:
+        return tuple(involved)
+    if rank is not None:
+        return (rank,)
+    if len(chosen.ranks) > 1:
+        return chosen.ranks
+    if chosen.kind == "scheduler" and "node" in chosen.name:
+        return scene.ranks.on(chosen.host)
+    return ()

@@ -1,0 +1,113 @@
+"""Dumps from file to diagnosis: folders of traces and stacks, whatever their files are called."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+from denpex_kb import KnowledgeBase
+
+sys.path.insert(0, str(Path(__file__).parent / "derive"))
+
+from flight_faults import Job, healthy, rank_never_called, subgroup_blocks_world
+
+FETCH = (
+    (
+        "fetch_sub_module",
+        "/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/partitioned_param_coordinator.py",
+        297,
+    ),
+    ("<module>", "/home/user/train.py", 156),
+)
+
+
+class Hostile:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("true",)
+
+
+def write(folder: Path, job: Job, name: str) -> Path:
+    for rank, dump in job.dumps().items():
+        data = json.dumps(dump, indent=1).encode() if name.endswith("json") else pickle.dumps(dump, protocol=2)
+        path = folder / name.format(rank)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["nccl_trace_rank_{}", "trace_{}.pkl", "_dump_{}", "rank{}.json", "node/{}/trace", "fr_trace_{}.json"]
+)
+def test_the_rank_that_lags_began_it(tmp_path: Path, kb: KnowledgeBase, name: str) -> None:
+    found = kb.diagnose(write(tmp_path, subgroup_blocks_world(5), name))
+
+    assert found.verdict in ("matched", "stalled", "ambiguous")
+    assert found.initiating is not None
+    assert found.initiating.rank == 5
+    assert "never called all_reduce" in found.initiating.why
+
+
+def test_frames_of_a_trace_are_stacks(tmp_path: Path, kb: KnowledgeBase) -> None:
+    job = Job(2)
+    job.call(0, "_all_gather_base", state="started", frames=FETCH)
+    job.call(1, "_reduce_scatter_base", state="started")
+
+    found = kb.diagnose(write(tmp_path, job, "nccl_trace_rank_{}"))
+
+    assert ("deepspeed", "all") in {(seen.value, "all") for seen in found.facts["uses"]}
+
+
+def test_a_hostile_trace_is_noted_and_the_others_are_read(tmp_path: Path, kb: KnowledgeBase) -> None:
+    write(tmp_path, rank_never_called(8, 3), "nccl_trace_rank_{}")
+    (tmp_path / "nccl_trace_rank_8").write_bytes(pickle.dumps({"entries": [Hostile()], "pg_config": {}}))
+
+    found = kb.diagnose(tmp_path)
+
+    assert found.initiating is not None
+    assert found.initiating.rank == 3
+    assert any("nccl_trace_rank_8: not read as a trace: it names" in note for note in found.input.notes)
+
+
+def test_traces_of_a_healthy_job_name_nobody(tmp_path: Path, kb: KnowledgeBase) -> None:
+    found = kb.diagnose(write(tmp_path, healthy(), "nccl_trace_rank_{}"))
+
+    assert found.verdict == "unknown"
+    assert found.initiating is None
+
+
+def pyspy(pid: int, *frames: str) -> str:
+    body = "\n".join(f"    {frame}" for frame in frames)
+    return f'Process {pid}: python train.py --local_rank={pid - 100}\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread {pid} (active): "MainThread"\n{body}\n'
+
+
+def test_all_ranks_of_one_host_in_one_file(tmp_path: Path, kb: KnowledgeBase) -> None:
+    loader = ("get (queue.py:171)", "_try_get_data (torch/utils/data/dataloader.py:1291)", "main (train.py:10)")
+    step = ("synchronize (torch/cuda/__init__.py:566)", "main (train.py:14)")
+    path = tmp_path / "pyspy.txt"
+    path.write_text("".join(pyspy(100 + rank, *(loader if rank == 6 else step)) for rank in range(8)))
+
+    found = kb.diagnose(path)
+
+    assert found.initiating is not None
+    assert found.initiating.rank == 6
+
+
+def test_ranks_that_write_a_checkpoint_are_no_hang(tmp_path: Path, kb: KnowledgeBase) -> None:
+    saving = (
+        "_save (torch/serialization.py:1200)",
+        "save (torch/serialization.py:900)",
+        "save_checkpoint (train.py:70)",
+        "<module> (train.py:99)",
+    )
+    path = tmp_path / "pyspy.txt"
+    path.write_text("".join(pyspy(100 + rank, *saving) for rank in range(4)))
+
+    found = kb.diagnose(path)
+
+    assert found.verdict == "unknown"
+    assert "writing a checkpoint" in found.because or not found.because
