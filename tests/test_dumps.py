@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import sys
 from pathlib import Path
 
 import pytest
 
 from denpex_kb import KnowledgeBase
-
-sys.path.insert(0, str(Path(__file__).parent / "derive"))
-
-from flight_faults import Job, healthy, rank_never_called, subgroup_blocks_world
+from tests.flight_faults import Job, healthy, rank_never_called, subgroup_blocks_world
 
 FETCH = (
     (
@@ -82,7 +78,8 @@ def test_traces_of_a_healthy_job_name_nobody(tmp_path: Path, kb: KnowledgeBase) 
 
 def pyspy(pid: int, *frames: str) -> str:
     body = "\n".join(f"    {frame}" for frame in frames)
-    return f'Process {pid}: python train.py --local_rank={pid - 100}\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread {pid} (active): "MainThread"\n{body}\n'
+    head = f"Process {pid}: python train.py --local_rank={pid - 100}\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+    return f'{head}Thread {pid} (active): "MainThread"\n{body}\n'
 
 
 def test_all_ranks_of_one_host_in_one_file(tmp_path: Path, kb: KnowledgeBase) -> None:

@@ -47,6 +47,7 @@ class Scope:
         self.phases = {item.id for item in kb.phases}
         self.frameworks = {item.id for item in kb.frameworks}
         self.relations = {item.id for item in kb.relations}
+        self.steps = [line for mark in kb.marks if mark.kind == "progress" for line in mark.examples]
         self.facts = {fact.name: fact for fact in kb.facts}
         self.entries = {entry.id: entry for entry in entries}
         self.aliases = {alias: entry.id for entry in entries for alias in entry.meta.aliases}
@@ -135,10 +136,22 @@ def _check_signatures(entry: Entry, scope: Scope, report: Report) -> None:
             for message in condition_faults(signature.fact, scope.facts):
                 report(f"{where}.fact", message)
         if signature.pattern:
-            for message in pattern_faults(signature):
+            for message in (*pattern_faults(signature), *_step_faults(signature, scope)):
                 report(f"{where}.pattern", f"signature {signature.name}: {message}")
     if meta.signatures and all(signature.strength == "part" for signature in meta.signatures):
         report(".signatures", "every signature is a `part`; nothing can ever match")
+
+
+def _step_faults(signature: Signature, scope: Scope) -> Iterator[str]:
+    """Refuse what matches the steps of training: a long log holds millions of them."""
+    assert signature.pattern is not None
+    try:
+        pattern = re.compile(signature.pattern.removeprefix("^"))
+    except re.error:
+        return  # said already
+    step = next((line for line in scope.steps if pattern.search(line)), None)
+    if step is not None:
+        yield f"the pattern matches a step of training ({step[:60]!r}); name more, or use `relation: steps-seen`"
 
 
 def _check_names(signature: Signature, names: Counter[str], where: str, report: Report) -> None:

@@ -66,7 +66,10 @@ def _plainly(message: str) -> str:
 
 def line_of(text: str, path: str) -> int:
     """Return the line (from 0) at which the value under a path such as `.signatures[0].strength` begins."""
-    node = yaml.compose(text, Loader=_Loader)
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError:
+        return 0  # the file was changed since it was read
     line = 0
     for name, index in _STEP.findall(path):
         if isinstance(node, yaml.MappingNode) and name:

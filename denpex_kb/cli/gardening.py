@@ -71,13 +71,14 @@ def run_build(target: Path | None, catalogs: Sequence[Path]) -> str:
     return f"{target}\n"
 
 
-def run_new(entry_id: str, hub: str, catalog: Path | None) -> str:
-    """Lay out a new entry's file.
+def run_new(entry_id: str, hub: str, catalog: Path | None, log: Path | None = None) -> str:
+    """Lay out a new entry's file, drafted from a log where one is given.
 
     Raises:
         UsageError: the id or the hub is unusable, or the entry exists.
     """
     from denpex_kb.catalog.scaffold import scaffold
+    from denpex_kb.report.fill import fill_scaffold
 
     public = public_sources()
     kb = load_kb(public.kb)
@@ -89,9 +90,23 @@ def run_new(entry_id: str, hub: str, catalog: Path | None) -> str:
     if path.exists():
         raise UsageError(f"{path} exists already")
     text = scaffold(entry_id, hub)
-    (path.parent / entry_id).mkdir(parents=True, exist_ok=True)
+    said = ""
+    samples = path.parent / entry_id
+    if log is not None:
+        from denpex_kb.report.draft import draft, healthy_samples
+
+        drafted = draft(KnowledgeBase.open(), log, healthy_samples([*public.catalogs, *([catalog] if catalog else [])]))
+        text = fill_scaffold(text, drafted)
+        samples.mkdir(parents=True, exist_ok=True)
+        (samples / "positive-1.log").write_text(drafted.sample, encoding="utf-8")
+        said = "".join(
+            f"  {item.name}: {item.strength}{''.join(f'; {doubt}' for doubt in item.doubts)}\n"
+            for item in drafted.proposals
+        )
+        said = f"Proposed signatures:\n{said}The sample is redacted; look through it all the same.\n"
+    samples.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return f"{path}\nFill it in, put samples into {path.parent / entry_id}/, then run: denpex kb check {path}\n"
+    return f"{said}{path}\nFill it in, put samples into {path.parent / entry_id}/, then run: denpex kb check {path}\n"
 
 
 def run_stats(*, as_json: bool) -> str:

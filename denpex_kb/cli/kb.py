@@ -53,11 +53,14 @@ def new(
     catalog: Annotated[
         Path | None, typer.Option("--catalog", metavar="DIR", help="The catalog folder; the checkout's when left out.")
     ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--from", metavar="LOG", help="Draft it from the log of the failure.")
+    ] = None,
 ) -> None:
-    """Lay out the file of a new entry."""
+    """Lay out the file of a new entry; with --from, with signatures proposed from a log."""
     from denpex_kb.cli.gardening import run_new
 
-    out(run_new(entry_id, hub, catalog))
+    out(run_new(entry_id, hub, catalog, log))
 
 
 @app.command()

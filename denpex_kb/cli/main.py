@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from denpex_kb import __version__
-from denpex_kb.cli import checking, fixing, verifying
+from denpex_kb.cli import checking, fixing, reporting, verifying
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
@@ -29,6 +29,7 @@ app.add_typer(kb_commands.app, name="kb")
 app.command()(fixing.fix)
 app.command()(verifying.verify)
 app.command()(checking.checklist)
+app.command()(reporting.report)
 
 _EXAMPLES = """denpex: why does this training run hang, and who began it?
 

@@ -20,6 +20,7 @@ def core_text(text: str) -> str:
 
 
 def same_failure(left: Event, right: Event) -> bool:
+    """Say whether two processes print the same failure."""
     return left.kind == right.kind and core_text(left.line.text) == core_text(right.line.text)
 
 

@@ -29,7 +29,6 @@ _WHY = {
 }
 
 
-
 def who_began(scene: Scene) -> Began:
     """Find the line that began it, and the rank, from all that is known of an attempt."""
     standing = [event for event in scene.events if not scene.overtaken.get((event.line.file, event.line.number), False)]
@@ -72,7 +71,9 @@ def who_began(scene: Scene) -> Began:
         and not scene.exits
     ):
         return _by_exit((None, ended), standing, scene, _WHY["exit"])
-    return Began(None, None, (), fold_collateral(standing, None, scene), tuple(scene.events), left_alone=scene.left_alone)
+    return Began(
+        None, None, (), fold_collateral(standing, None, scene), tuple(scene.events), left_alone=scene.left_alone
+    )
 
 
 def began_with(event: Event, scene: Scene) -> Began:
@@ -138,7 +139,9 @@ def _by_exit(found: tuple[int | None, Exit], standing: Sequence[Event], scene: S
         0.75,
         f"{why} (exit code {exit_.code})",
     )
-    return Began(initiating, event, (event,) if event else (), fold_collateral(standing, event, scene), tuple(scene.events))
+    return Began(
+        initiating, event, (event,) if event else (), fold_collateral(standing, event, scene), tuple(scene.events)
+    )
 
 
 def _by_relation(relation: Relation, standing: Sequence[Event], scene: Scene) -> Began:
@@ -206,5 +209,3 @@ def _confidence(chosen: Event, rivals: Sequence[Event], *, everyone: bool) -> fl
         return 0.9
     base = 0.92 if chosen.kind in ("hardware", "kernel", "exception") else 0.8
     return round(base if not rivals else base - 0.25, 2)
-
-

@@ -73,6 +73,7 @@ def _codes(event: Event) -> frozenset[int]:
 def ranks_behind(
     chosen: Event, rank: int | None, involved: Sequence[int], scene: Scene, *, everyone: bool
 ) -> tuple[int, ...]:
+    """Return the ranks that an event is about: all that fail alike, its own, or those of the host that was lost."""
     if everyone:
         return tuple(involved)
     if rank is not None:

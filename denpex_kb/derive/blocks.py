@@ -4,26 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from denpex_kb.model.events import Line, Reading, Seen
+from denpex_kb.model.events import Identity, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
-
-Identity = tuple[str, int | str]
-
-
-def identity(line: Line) -> Identity:
-    """Return what tells the line's process from others: its rank, else its pid, else its place, else its file."""
-    if line.rank is not None:
-        return "rank", line.rank
-    if line.pid is not None:
-        return f"pid@{line.host or line.ip or ''}", line.pid
-    if line.local_rank is not None:
-        place = line.host or (line.task if line.task is not None else line.file)
-        return f"local@{place}", line.local_rank
-    if line.task is not None:
-        return "task", line.task
-    if line.host is not None:
-        return f"host@{line.file}", line.host
-    return "file", line.file
 
 
 def marks_of(seen: Seen, rules: RuleSet) -> frozenset[str]:

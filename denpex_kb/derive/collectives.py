@@ -43,6 +43,11 @@ class Report(Struct):
     enqueued: int | None = None
     completed: int | None = None
 
+    @property
+    def call(self) -> str:
+        """The operation and its size, in words."""
+        return f"{self.op} of {self.size}" if self.size else self.op
+
 
 class Hang(Struct, frozen=True):
     """The reports of one process group, the time-out and the time since which it hung."""
@@ -65,11 +70,11 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
     held = list(events)
     for event in held:
         if event.name == "collective-fingerprint":
-            own, *others = _fingerprint(event) or [None]
-            if own is not None:
-                groups["fingerprint"][own.rank] = own  # of the other rank it may quote another collective
-            for report in others:
-                groups["fingerprint"].setdefault(report.rank, report)
+            for place, report in enumerate(_fingerprint(event)):
+                if place == 0:
+                    groups["fingerprint"][report.rank] = report
+                else:  # of the other rank it may quote another collective
+                    groups["fingerprint"].setdefault(report.rank, report)
         rank = event.line.rank
         if rank is None or event.kind != "collateral":
             continue
@@ -169,7 +174,7 @@ def _behind(reports: Sequence[Report]) -> Relation | None:
     if len(late) >= len(reports):
         return None
     others = [report for report in reports if report.seq != lowest]
-    text = f"{_ranks([report.rank for report in late])} still in collective {lowest}, others in {highest}"
+    text = f"{rank_list([report.rank for report in late])} still in collective {lowest}, others in {highest}"
     few = len(late) <= len(others)
     return Relation(
         "rank-lags",
@@ -184,8 +189,7 @@ def _out_of_step(name: str, text: str, reports: Sequence[Report], odd: Sequence[
     apart = [report for report in reports if report.rank in odd]
     rest = [report for report in reports if report.rank not in odd]
     if apart:
-        said = f"{apart[0].op}{f' of {apart[0].size}' if apart[0].size else ''}"
-        text = f"{text}: {_ranks(odd)} with {said}, the others with {rest[0].op}{f' of {rest[0].size}' if rest[0].size else ''}"
+        text = f"{text}: {rank_list(odd)} with {apart[0].call}, the others with {rest[0].call}"
     lines = (*(report.seen for report in apart[:2]), *(report.seen for report in rest[:2]))
     return Relation(name, text, tuple(odd), lines, culprit=bool(apart))
 
@@ -227,7 +231,7 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
     unseen = missing - covered
     return Relation(
         "missing-reporter",
-        f"{_ranks(sorted(missing))} never reported the time-out that {len(observed)} others report",
+        f"{rank_list(sorted(missing))} never reported the time-out that {len(observed)} others report",
         tuple(sorted(missing)),
         tuple(report.seen for report in hang.reports[:3]),
         tuple(sorted(expected)),
@@ -245,6 +249,7 @@ def _is_default(hang: Hang, ranks: Ranks) -> bool:
     return ranks.world_size is not None and len(hang.reports) * 2 > ranks.world_size
 
 
-def _ranks(ranks: Sequence[int]) -> str:
+def rank_list(ranks: Sequence[int]) -> str:
+    """Name some ranks in a sentence: `rank 3`, `ranks 3, 5`."""
     named = ", ".join(map(str, ranks[:6])) + (", ..." if len(ranks) > 6 else "")
     return f"rank{'s' * (len(ranks) != 1)} {named}"

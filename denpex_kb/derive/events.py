@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from denpex_kb.derive.blocks import Identity, identity, mark_values
+from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks, Span
 from denpex_kb.derive.exits import numbers
 from denpex_kb.derive.places import place_of
 from denpex_kb.derive.ranks import Ranks
-from denpex_kb.model.events import Line, Seen
+from denpex_kb.model.events import Identity, Line, Seen, identity
 from denpex_kb.model.rules import RuleSet, ScanPattern
 
 # Lines that explain a failure, the strongest class first; what only follows from one is none of them.
@@ -119,7 +119,7 @@ def _by_device(values: Mapping[str, str], host: str | None, ranks: Ranks) -> tup
 
 
 def _chosen(marks: Iterable[ScanPattern]) -> ScanPattern | None:
-    """Of the marks of one line take a device's error, then what follows from something else, then the strongest class."""
+    """Take of a line's marks a device's error, else what follows from something else, else the strongest class."""
     held = list(marks)
     of_device = next((mark for mark in held if mark.owner == _DEVICE_ERROR), None)
     if of_device is not None:

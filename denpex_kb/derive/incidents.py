@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from denpex_kb.derive.began import began_with
-from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.events import Event
+from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.order import gap_between
 from denpex_kb.derive.places import place_of
 from denpex_kb.model.events import Seen
@@ -56,7 +56,7 @@ def split(scene: Scene, began: Began, seen: Sequence[Seen]) -> list[Case]:
     for item in seen:
         rank = item.line.rank
         host = place_of(item.line) or (scene.ranks.host_of(rank) if rank is not None else None)
-        (by_host[host] if host in by_host else rest).append(item)
+        by_host.get(host, rest).append(item)
     cases = [Case(began, tuple(rest))]
     cases += [Case(began_with(event, scene), tuple(by_host[host])) for host, event in list(others.items())[:_MOST]]
     return cases

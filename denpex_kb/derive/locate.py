@@ -9,7 +9,7 @@ from msgspec import structs
 
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
-from denpex_kb.derive.collectives import Hang, Relation, missing_reporters
+from denpex_kb.derive.collectives import Hang, Relation, missing_reporters, rank_list
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.ranks import Ranks
@@ -53,9 +53,12 @@ def left_early(events: Sequence[Event], exits: Sequence[tuple[int, Exit]], ranks
 
 
 def _early(ranks: Sequence[int], witness: tuple[Seen, ...], how: str) -> Relation:
-    named = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:6]))}"
     return Relation(
-        "rank-exited-early", f"{named} {how}, while the others were still working", tuple(ranks), witness, culprit=True
+        "rank-exited-early",
+        f"{rank_list(ranks)} {how}, while the others were still working",
+        tuple(ranks),
+        witness,
+        culprit=True,
     )
 
 
@@ -101,7 +104,7 @@ def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks
         return None
     busy.sort(key=lambda item: item[0])
     rank, line = busy[0]
-    text = f"rank{'s' * (len(busy) > 1)} {', '.join(str(number) for number, _ in busy)} went on with other work while the others waited"
+    text = f"{rank_list([number for number, _ in busy])} went on with other work while the others waited"
     return Relation(
         "busy-while-others-wait",
         text,
@@ -112,8 +115,8 @@ def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks
 
 
 def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation:
-    """Of many missing ranks, those of a node that is missing as a whole; who was stopped by its agent could not report."""
-    gone = set(missing.ranks) - dead if set(missing.ranks) - dead else set(missing.ranks)
+    """Keep, of many missing ranks, a node that is missing as a whole; who was stopped by its agent could not report."""
+    gone = set(missing.ranks) - dead or set(missing.ranks)
     if ranks.per_node is not None and len(gone) > 1 and ranks.world_size is not None:
         size = ranks.per_node
         nodes = [set(range(first, min(first + size, ranks.world_size))) for first in range(0, ranks.world_size, size)]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from denpex_kb.derive.blocks import Identity
 from denpex_kb.derive.clocks import Clocks, Span, without_zone
 from denpex_kb.derive.collectives import Hang
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.exits import Exit
+from denpex_kb.model.events import Identity
 
 _STRENGTH = {"hardware": 0, "kernel": 1, "scheduler": 2, "exception": 3, "crash": 3, "mismatch": 4}
 _MACHINE = frozenset({"hardware", "kernel"})  # printed by the machine, with a clock of its own
@@ -21,7 +21,7 @@ _SPECIFIC = ("rank", "pid@", "local@", "task")
 
 
 def dated(events: Sequence[Event], exits: Iterable[tuple[int, Exit]], clocks: Clocks) -> list[Event]:
-    """Narrow down when lines without a stamp were printed: before their process ended, after a record of their device."""
+    """Narrow down when undated lines were printed: before their process ended, after a record of their device."""
     ends: dict[int, float] = {}
     for rank, exit_ in exits:
         time = clocks.of(exit_.seen.line)

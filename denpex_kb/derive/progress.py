@@ -9,10 +9,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from denpex_kb.derive.nouns import Began
-from denpex_kb.derive.blocks import Identity, identity, mark_values, marks_of
+from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.clocks import Clocks
-from denpex_kb.model.events import Line, Reading, Seen
+from denpex_kb.derive.nouns import Began
+from denpex_kb.model.events import Identity, Line, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
 
 _STALL_SECONDS = 300.0  # silence of a rank, by another line's clock, that is no slow step

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.evidence import Evidence, bus_numbers, pci
 from denpex_kb.derive.exits import read_exits
 from denpex_kb.derive.places import Pairs, first_ranks, name_hosts, place_of
-from denpex_kb.model.events import Line, Reading, Seen
+from denpex_kb.model.events import Line, Reading
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import RuleSet
 
@@ -102,7 +102,7 @@ class Ranks(Struct, frozen=True):
         return rank % self.per_node if self.per_node else None
 
     def _neighbour(self, pid: int, host: str | None) -> int | None:
-        """Processes that were started one after the other have pids on end: the distance to known ones tells the rank."""
+        """Return the rank by the distance to known pids: processes that are started in a row have pids in a row."""
         places = {place for place, _ in self.pids}
         if host is None and len(places) == 1:
             host = next(iter(places))
@@ -120,65 +120,75 @@ class Ranks(Struct, frozen=True):
 def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) -> Ranks:
     """Give every line the global rank that can be concluded for it.
 
-    `[rankN]:` is trusted over every other number. A local rank is global where all lines come from one node; on several
-    nodes it is node x local, where the node's own number is known. A Slurm label is the rank where every task is a rank.
+    `[rankN]:` is trusted over every other number. A local rank is global where all lines come from one node; on
+    several nodes it is node x local, where the node's number is known. A Slurm label is the rank where every task is one.
     """
-    for reading in readings:
-        for seen in reading.seen:
-            if _MACHINE & marks_of(seen, rules):
-                seen.line.rank = seen.line.local_rank = None  # a file's name may number its host
+    _forget_numbers_of_hosts(readings, rules)
     lines = [line for reading in readings for line in _all_lines(reading)]
     task_is_rank = _task_is_rank(lines)
     name_hosts(readings, rules, task_is_node=not task_is_rank)
+    evidence = _gather(readings, lines, rules, facts, task_is_rank=task_is_rank)
+    ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
+    _fill_in(lines, ranks)
+    known = set(ranks.known)
+    hosts = dict(ranks.hosts)
+    for line in lines:
+        if line.rank is not None:
+            known.add(line.rank)
+            if (place := place_of(line)) is not None:
+                hosts.setdefault(line.rank, place)
+    several = ranks.several or len(known) > 1 or max(known, default=0) > 0
+    return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several)
+
+
+def _forget_numbers_of_hosts(readings: Iterable[Reading], rules: RuleSet) -> None:
+    """Records of a machine are of no rank: a number in the file's name is the host's."""
+    for reading in readings:
+        for seen in reading.seen:
+            if _MACHINE & marks_of(seen, rules):
+                seen.line.rank = seen.line.local_rank = None
+
+
+def _gather(
+    readings: Sequence[Reading], lines: Iterable[Line], rules: RuleSet, facts: FactSet, *, task_is_rank: bool
+) -> Evidence:
+    """Collect what all lines state of who is who."""
     evidence = Evidence()
     for line in lines:
         evidence.line(line)
         if line.task is not None and not task_is_rank and (place := place_of(line)) is not None:
             evidence.nodes.setdefault(place, line.task)
-    stated = [value for value in facts.values("world_size") if isinstance(value, int)]
-    evidence.worlds |= set(stated)
+    evidence.worlds |= {value for value in facts.values("world_size") if isinstance(value, int)}
     for reading in readings:
         for seen in reading.seen:
             values = mark_values(seen, rules)
             if values:
                 evidence.marks(seen, values)
     evidence.exits(item for reading in readings for item in read_exits(reading, rules))
-    ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
+    return evidence
+
+
+def _fill_in(lines: Iterable[Line], ranks: Ranks) -> None:
+    """Give each line its rank; processes whose rank cannot be told are looked up once."""
+    told: dict[tuple[str | None, int | None, int | None, int | None, int | None, bool], int | None] = {}
     for line in lines:
         if line.rank is None:
-            line.rank = _rank_of(line, ranks)
-    known = set(ranks.known) | {line.rank for line in lines if line.rank is not None}
-    hosts = dict(ranks.hosts)
-    for line in lines:
-        if line.rank is not None and (place := place_of(line)) is not None:
-            hosts.setdefault(line.rank, place)
-    several = ranks.several or len(known) > 1 or max(known, default=0) > 0
-    return Ranks(
-        tuple(sorted(known)),
-        ranks.world_size,
-        hosts,
-        ranks.basis,
-        ranks.per_node,
-        ranks.bases,
-        ranks.pids,
-        ranks.devices,
-        task_is_rank,
-        several,
-    )
+            key = (place_of(line), line.pid, line.local_rank, line.task, line.group_rank, line.device is None)
+            if key not in told:
+                told[key] = _rank_of(line, ranks)
+            line.rank = told[key]
 
 
 def _conclude(
     readings: Sequence[Reading], lines: Sequence[Line], evidence: Evidence, facts: FactSet, *, task_is_rank: bool
 ) -> Ranks:
-    known = {line.rank for line in lines if line.rank is not None} | {
-        rank for reading in readings for rank in reading.ranks
-    }
-    known |= set(evidence.hosts)
+    known = {line.rank for line in lines if line.rank is not None} | set(evidence.hosts)
+    known |= {rank for reading in readings for rank in reading.ranks}
     world = max((size for size in evidence.worlds if size > max(known, default=0)), default=None)
     basis = f"world size {world}" if world is not None else ""
     pairs = evidence.pairs or _consistent(evidence.weak)
-    hosts = [host for host in dict.fromkeys(map(place_of, lines)) if host is not None]
-    hosts += [host for host in dict.fromkeys(evidence.hosts.values()) if host not in hosts]
+    places = dict.fromkeys((*map(place_of, lines), *evidence.hosts.values()))
+    hosts = [place for place in places if place is not None]
     per_node = _per_node(facts, evidence, pairs, world)
     merged: Pairs = defaultdict(Counter)
     for source in (evidence.pairs, _consistent(evidence.weak)):
@@ -202,11 +212,7 @@ def _conclude(
 
 def _consistent(pairs: Pairs) -> Pairs:
     """Device indices are local ranks only where they lead to one first rank per host."""
-    return (
-        {host: counter for host, counter in pairs.items() if len(counter) == 1}
-        if all(len(item) == 1 for item in pairs.values())
-        else {}
-    )
+    return pairs if all(len(counter) == 1 for counter in pairs.values()) else {}
 
 
 def _rank_of(line: Line, ranks: Ranks) -> int | None:

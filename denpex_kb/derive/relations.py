@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from denpex_kb.derive.nouns import Began, Scene
+from denpex_kb.derive.alike import same_failure
 from denpex_kb.derive.collectives import Relation
+from denpex_kb.derive.nouns import Began, Scene
 
 
-def relations_of(scene: Scene, began: Began) -> dict[str, Relation]:
-    """Return the relations that locate, and those that follow from who began it."""
+def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> dict[str, Relation]:
+    """Return the relations that locate, and those that follow from who began it.
+
+    Args:
+        scene: the attempt.
+        began: who began its failure.
+        earlier: who began the failures of the attempts before it.
+    """
     named: dict[str, Relation] = {}
-    for relation in (*scene.relations, *_alike(began), *_local(scene, began)):
+    for relation in (*scene.relations, *_alike(began), *_local(scene, began), *_again(began, earlier)):
         if relation.name not in named or (relation.culprit and not named[relation.name].culprit):
             named[relation.name] = relation
     return named
@@ -28,6 +35,19 @@ def _local(scene: Scene, began: Began) -> Iterable[Relation]:
         yield Relation(
             "local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,)
         )
+
+
+def _again(began: Began, earlier: Sequence[Began]) -> Iterable[Relation]:
+    """The attempts before failed for the same reason: another restart will not help."""
+    event = began.event
+    same = [
+        other.event
+        for other in earlier
+        if event is not None and other.event is not None and same_failure(other.event, event)
+    ]
+    if event is not None and same:
+        text = f"{len(same) + 1} attempts failed for the same reason: a restart will not help"
+        yield Relation("same-cause-each-attempt", text, event.ranks, (same[0].seen, event.seen))
 
 
 def _alike(began: Began) -> Iterable[Relation]:

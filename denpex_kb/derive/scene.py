@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
-from denpex_kb.derive.collectives import Relation, compare, find_hangs
+from denpex_kb.derive.collectives import Relation, compare, find_hangs, rank_list
 from denpex_kb.derive.events import CLASSES, classify
 from denpex_kb.derive.exits import Exit, read_exits
 from denpex_kb.derive.locate import behind_in_log, left_early, lost_peer, silent_in, throttled
+from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.order import dated
 from denpex_kb.derive.places import place_of
 from denpex_kb.derive.progress import ended_while_others_work
@@ -62,7 +62,7 @@ def build_scene(
     ended = ended_while_others_work(readings, seen, progress, rules)
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):
-        alone = f"rank{'s' * (len(ended) > 1)} {', '.join(map(str, sorted(ended)))} reached the end, others stand in mid-step"
+        alone = f"{rank_list(sorted(ended))} reached the end, others stand in mid-step"
         relations.append(
             Relation("rank-exited-early", alone, tuple(sorted(ended)), tuple(ended.values()), culprit=True)
         )

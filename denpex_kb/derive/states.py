@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.blocks import marks_of
 from denpex_kb.derive.collectives import Relation
+from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.model.diagnosis import EventPlace, RankState
 from denpex_kb.model.events import Line, Seen
 from denpex_kb.model.rules import RuleSet
@@ -55,7 +55,7 @@ class _Proofs:
         self.began = began
         self.first: dict[str, dict[int, Line]] = {"collateral": {}, "torn-down": {}, "completed": {}}
         for event in scene.events:
-            self._event(event.kind, event.name, event.rank, event.line, scene)
+            self._event(event.kind, event.name, event.rank, event.line)
         for rank, exit_ in scene.exits:
             if exit_.code in _TOLD_TO_STOP:
                 self.first["torn-down"].setdefault(rank, exit_.seen.line)
@@ -71,7 +71,7 @@ class _Proofs:
         self.witness = missing.lines[0].line if missing is not None and missing.lines else None
         self.alike = {rank: event.line for event in began.alike for rank in event.ranks}
 
-    def _event(self, kind: str, name: str, rank: int | None, line: Line, scene: Scene) -> None:
+    def _event(self, kind: str, name: str, rank: int | None, line: Line) -> None:
         if kind == "collateral" and line.rank is not None:
             self.first["collateral"].setdefault(line.rank, line)
         elif name == "torchrun-closing-signal" and rank is not None:

@@ -230,7 +230,7 @@ class _Site:
             "kind": [(kind, KINDS[kind][0]) for kind in KINDS if kind in library.by_kind],
             "framework": sorted(((name, library.framework(name).title) for name in library.by_framework), key=lambda pair: pair[1].lower()),
         }
-        common = sorted(library.entries, key=_fame)[:8]
+        common = sorted((min(held, key=_fame) for held in library.by_hub.values()), key=_fame)[:8]
         latest = feeds.newest(library)[:6]
         day = [entry.meta.verified.when.isoformat() for entry in latest]
         example = self._example(common)

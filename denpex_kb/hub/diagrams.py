@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from markupsafe import Markup
 
-from denpex_kb.hub.svg import Drawing, wrapped
+from denpex_kb.hub.svg import Drawing, balanced, wrapped
 
 Step = dict[Literal["work", "call", "wait", "skip", "fail", "done"], str]
 
@@ -102,7 +102,7 @@ def draw(diagram: Diagram, name: str) -> Markup:
 def _ranks(diagram: RanksDiagram, name: str) -> Markup:
     columns = max(len(lane.steps) for lane in diagram.lanes)
     width = _LEFT + columns * _COLUMN + 10
-    notes = [wrapped(f"{meeting.text}", 30) for meeting in diagram.meets]
+    notes = [balanced(meeting.text, 34) for meeting in diagram.meets]
     head = 22
     body = head + len(diagram.lanes) * _LANE
     foot = max((len(lines) for lines in notes), default=0) * 14 + (18 if notes else 6)
@@ -124,7 +124,7 @@ def _ranks(diagram: RanksDiagram, name: str) -> Markup:
         for column, step in enumerate(lane.steps):
             (kind, text), x = next(iter(step.items())), _LEFT + column * _COLUMN
             drawing.rect(x, top, _COLUMN - _GAP, _BOX, f"dg-{kind}", 6)
-            lines = wrapped(text, 18)[:3]
+            lines = balanced(text, 18)[:3]
             start = top + _BOX / 2 + 4 - 6.5 * (len(lines) - 1)
             for number, line in enumerate(lines):
                 drawing.text(x + (_COLUMN - _GAP) / 2, start + 13 * number, line, f"dg-t dg-t-{kind}", anchor="middle")
@@ -132,7 +132,7 @@ def _ranks(diagram: RanksDiagram, name: str) -> Markup:
 
 
 def _near_edge(middle: float, line: str, width: float) -> float:
-    half = len(line) * 3.1
+    half = len(line) * 3.6
     return min(max(middle, half), width - half)
 
 

@@ -26,6 +26,7 @@ _HOW = {
 }
 _COST = re.compile(r"^Cost: (.*?)(?:\s*Undo: (.*))?$", re.DOTALL)
 _UNDO = re.compile(r"^Undo: (.*)$", re.DOTALL)
+_LONGEST_TITLE = 28
 _ITEM = re.compile(r"^\s*[-*] +\*\*([a-z0-9-]+)\*\*:? *(.*)$", re.MULTILINE)
 
 
@@ -168,17 +169,22 @@ def _tab(variant: Variant, number: int, library: Library) -> Tab:
 
 
 def _spoken(condition: str, library: Library) -> str:
-    """Say a condition in the words of the fact's declaration."""
+    """Say a condition shortly: the values of a choice alone, versions by their framework, else the condition itself."""
     try:
         parsed = parse_condition(condition)
     except ConditionError:
         return condition
     declared = library.kb.fact(parsed.fact)
-    name = declared.title if declared else parsed.fact
-    if parsed.operator == "in":
-        return f"{name.removesuffix(' version')} {parsed.values[0]}"
     values = " or ".join(parsed.values)
-    return f"{name}: {values}" if parsed.operator == "=" else f"{name}: not {values}"
+    if parsed.operator == "in":
+        return f"{library.framework(parsed.fact.removesuffix('.version')).title} {values}"
+    if declared is None or len(declared.title) > _LONGEST_TITLE and declared.type not in ("enum", "set"):
+        return condition
+    if declared.type in ("enum", "set"):
+        return values if parsed.operator == "=" else f"not {values}"
+    if declared.type == "bool":
+        return declared.title if (values == "true") == (parsed.operator == "=") else f"not: {declared.title}"
+    return f"{declared.title} {values}" if parsed.operator == "=" else f"{declared.title} is not {values}"
 
 
 def _box(item: ChecklistItem) -> Box:

@@ -16,8 +16,14 @@ _FEED = 60
 
 
 def newest(library: Library) -> list[Entry]:
-    """Return the entries by the day on which they were last verified, the latest first."""
-    return sorted(library.entries, key=lambda entry: (-entry.meta.verified.when.toordinal(), entry.id))
+    """Return the entries by the day on which they were last verified, the latest and surest first."""
+    how = {"reproduced": 0, "maintainer": 1, "source": 2, "reported": 3}
+
+    def order(entry: Entry) -> tuple[int, int, str]:
+        verified = entry.meta.verified
+        return -verified.when.toordinal(), how[verified.how], entry.id
+
+    return sorted(library.entries, key=order)
 
 
 def sitemap(paths: Iterable[tuple[str, str]], config: SiteConfig) -> str:

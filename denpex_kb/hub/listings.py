@@ -91,7 +91,7 @@ def _hub(library: Library, hub: str, introduction: Introduction) -> Iterator[Lis
     yield Listing(
         path,
         declared.title,
-        "Hub",
+        "",
         introduction.lead or f"{declared.text}.",
         tuple(
             Group(phase.title, phase.id, held, introduction.phases.get(phase.id, f"{phase.text}."), f"{path}{phase.id}/")
@@ -100,7 +100,6 @@ def _hub(library: Library, hub: str, introduction: Introduction) -> Iterator[Lis
         tuple(Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _kinds_of(held)) for phase, held in phases),
         (("Hubs", "hub/"), (declared.title, "")),
         len(entries),
-        siblings(path),
     )
     for phase, held in phases:
         here = f"{path}{phase.id}/"

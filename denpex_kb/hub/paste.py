@@ -25,7 +25,7 @@ def rules_json(library: Library) -> bytes:
     rule_set, _ = make_rules(library.entries, kb)
     data = {
         "schema": SCHEMA,
-        "patterns": [_pattern(pattern) for pattern in rule_set.patterns],
+        "patterns": [_pattern(pattern) for pattern in rule_set.patterns if _useful(pattern)],
         "rules": [_rule(rule, library) for rule in rule_set.rules],
         "prefixes": [
             {
@@ -71,6 +71,11 @@ def matcher_script(folder: Path) -> bytes:
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.js"))]
     body = "\n".join(parts)
     return f"function denpexMatcher(self) {{\n\"use strict\";\n{body}\nreturn {{ prepare, diagnose }};\n}}\n".encode()
+
+
+def _useful(pattern: ScanPattern) -> bool:
+    """Leave out what only tells hosts apart and would have every line looked at."""
+    return pattern.target != "mark" or pattern.name != "context" or bool(literals(pattern.pattern))
 
 
 def _pattern(pattern: ScanPattern) -> list[object]:

@@ -48,6 +48,17 @@ def wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=True) or [""]
 
 
+def balanced(text: str, width: int) -> list[str]:
+    """Break a text into as few lines as `wrapped`, but of about the same length."""
+    lines = wrapped(text, width)
+    for narrower in range(width - 1, 5, -1):
+        tried = wrapped(text, narrower)
+        if len(tried) > len(lines) or max(map(len, tried)) > narrower:
+            break
+        lines = tried
+    return lines
+
+
 def card(title: str, overline: str, name: str, colour: str) -> str:
     """Draw the picture that is shown where a page is linked to: 1200 by 630, with fonts that every reader has."""
     lines = wrapped(visible(title), 30)

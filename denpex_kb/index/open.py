@@ -16,7 +16,7 @@ import msgspec
 from denpex_kb.errors import IndexUnusableError, UnknownEntryError
 from denpex_kb.index.concepts import Lexicon
 from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources
-from denpex_kb.model.entry import Entry
+from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.model.kb import Kb
 from denpex_kb.model.rules import RuleSet
 
@@ -32,22 +32,6 @@ class Found(msgspec.Struct, frozen=True):
 
     id: str
     score: float
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """What a list shows of an entry."""
-
-    id: str
-    title: str
-    hub: str
-    phase: str
-    kind: str
-    category: str
-    role: str
-    tags: tuple[str, ...]
-    frameworks: tuple[str, ...]
-    summary: str
-    frequency: str
 
 
 class Index:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from denpex_kb.model.conditions import Condition, holds
+from denpex_kb.model.conditions import Condition, holds, version_in
 from denpex_kb.model.diagnosis import Evidence
 from denpex_kb.model.facts import Fact, FactSet
 
@@ -28,7 +28,7 @@ def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: Fac
     unknown: list[str] = []
     for condition, wanted in [(item, True) for item in requires] + [(item, False) for item in excludes]:
         verdict = holds(condition, facts)
-        if verdict is None:
+        if verdict is None or _undecided(condition, facts):
             if wanted:
                 unknown.append(condition.fact)
             continue
@@ -42,6 +42,14 @@ def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: Fac
         else:
             doubted.append(fact_evidence(witness[0]))
     return Fit(tuple(fits), tuple(contradicted), tuple(doubted), tuple(dict.fromkeys(unknown)))
+
+
+def _undecided(condition: Condition, facts: FactSet) -> bool:
+    """Several versions of one package, of which some lie in the range ("fine on 4.52, hangs on 4.53"), decide nothing."""
+    if condition.operator != "in":
+        return False
+    inside = [version_in(str(value), condition.values[0]) for value in facts.values(condition.fact)]
+    return True in inside and False in inside
 
 
 def fact_evidence(fact: Fact) -> Evidence:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
-from denpex_kb.derive.blocks import Identity, identity
 from denpex_kb.model.conditions import holds
-from denpex_kb.model.events import Seen
+from denpex_kb.model.events import Identity, Seen, identity
 from denpex_kb.model.facts import Fact, FactSet
 from denpex_kb.model.rules import Rule, RuleSet, RuleSignature
 
 Hits = dict[str, dict[str, list[Seen]]]  # entry id → signature name → lines
+
+
+class Told(Protocol):
+    """A relation that holds, and what it says."""
+
+    @property
+    def text(self) -> str:
+        """What the relation says, for people."""
 
 
 class Witness(Struct, frozen=True):
@@ -23,6 +31,7 @@ class Witness(Struct, frozen=True):
     lines: tuple[Seen, ...] = ()
     fact: Fact | None = None
     relation: str | None = None
+    said: str = ""
     count: int = 0
 
     @property
@@ -43,7 +52,7 @@ def collect_hits(seen: Iterable[Seen], rules: RuleSet) -> Hits:
 
 
 def witnesses(
-    rule: Rule, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, object]
+    rule: Rule, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, Told]
 ) -> list[Witness]:
     """Return every fulfilled signature of an entry, parts included."""
     found: dict[str, Witness] = {}
@@ -67,15 +76,15 @@ def witnesses(
 
 
 def _simple(
-    signature: RuleSignature, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, object]
+    signature: RuleSignature, hits: Mapping[str, list[Seen]], facts: FactSet, relations: Mapping[str, Told]
 ) -> Witness | None:
     if signature.body == "pattern":
         lines = hits.get(signature.name)
         return Witness(signature, tuple(lines), count=len(lines)) if lines else None
     if signature.body == "fact" and signature.condition is not None and holds(signature.condition, facts):
         return Witness(signature, fact=facts.of(signature.condition.fact)[0])
-    if signature.body == "relation" and signature.relation in relations:
-        return Witness(signature, relation=signature.relation)
+    if signature.relation is not None and signature.relation in relations:
+        return Witness(signature, relation=signature.relation, said=relations[signature.relation].text)
     return None
 
 

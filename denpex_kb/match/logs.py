@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from denpex_kb.match import weights
 from denpex_kb.match.conditions import Fit, fit
-from denpex_kb.match.evidence import Hits, Witness, witnesses
+from denpex_kb.match.evidence import Hits, Told, Witness, witnesses
 from denpex_kb.model.diagnosis import Evidence, Hypothesis, RuledOut
 from denpex_kb.model.events import Seen
 from denpex_kb.model.facts import FactSet
@@ -50,7 +50,7 @@ def rank_entries(
     hits: Hits,
     rules: RuleSet,
     facts: FactSet,
-    relations: Mapping[str, object],
+    relations: Mapping[str, Told],
     place: Place,
     overtaken: Mapping[tuple[str, int], bool] | None = None,
 ) -> Ranking:
@@ -81,8 +81,10 @@ def rank_entries(
     _settle_tiers(scored)
     scored.sort(key=lambda item: (-item.odds, item.rule.id))
     hypotheses = [_hypothesis(item) for item in scored]
-    good = [item for item in hypotheses if item.confidence >= weights.MATCHED]
-    near = [item for item in hypotheses if 0.08 <= item.confidence < weights.MATCHED]
+    best = hypotheses[0].confidence if hypotheses else 0.0
+    explained = weights.confidence(weights.EXPLAINED) - 0.01
+    good = [item for item in hypotheses if best >= weights.MATCHED and item.confidence >= explained]
+    near = [item for item in hypotheses if 0.08 <= item.confidence < weights.MATCHED and item not in good]
     return Ranking(tuple(good[:8]), tuple(ruled_out[:6]), tuple(near[:6]))
 
 
@@ -90,7 +92,7 @@ def _score(
     rule: Rule,
     hits: Mapping[str, list[Seen]],
     facts: FactSet,
-    relations: Mapping[str, object],
+    relations: Mapping[str, Told],
     place: Place,
     overtaken: Mapping[tuple[str, int], bool],
 ) -> _Scored | None:
@@ -150,7 +152,7 @@ def _settle_families(scored: list[_Scored]) -> None:
         if parent is None:
             continue
         if weights.confidence(item.odds) >= weights.MATCHED:
-            parent.odds = min(parent.odds, item.odds - weights.CHILD)
+            parent.odds = min(parent.odds, item.odds - weights.CHILD, weights.EXPLAINED)
 
 
 def _tier(item: _Scored) -> int:
@@ -170,7 +172,7 @@ def _settle_tiers(scored: list[_Scored]) -> None:
         if above:
             for item in scored:
                 if _tier(item) == tier:
-                    item.odds = min(item.odds, max(above) - weights.TIER)
+                    item.odds = min(item.odds, max(above) - weights.TIER, weights.EXPLAINED)
 
 
 def _hypothesis(item: _Scored) -> Hypothesis:
@@ -208,7 +210,7 @@ def _evidence(found: Witness) -> Iterable[Evidence]:
             "fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {fact.value}", signature.strength
         )
     elif found.relation is not None:
-        yield Evidence("relation", found.relation, text=found.relation, strength=signature.strength)
+        yield Evidence("relation", found.relation, text=found.said, strength=signature.strength)
     lines = found.lines if signature.members else found.lines[:1]
     for seen in lines[:4]:
         line = seen.line

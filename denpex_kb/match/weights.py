@@ -14,6 +14,7 @@ OVERTAKEN = -5.0  # the run went on after it
 INITIATING_PLACE = 1.5  # the evidence stands where the failure began
 ELSEWHERE = -1.5  # another place began it
 CHILD = 2.0  # by how much a generic parent stays behind its child
+EXPLAINED = -0.5  # the most for what another hypothesis explains: the event that followed, the parent
 TIER = 1.0  # by how much an entry of a lower tier stays behind
 MATCHED = 0.5
 CLOSE_QUESTION = 0.06  # the same for questions, whose confidences lie nearer together

@@ -219,3 +219,19 @@ class Entry(Struct, frozen=True):
     def id(self) -> str:
         """The entry's stable id."""
         return self.meta.id
+
+
+class Summary(Struct, frozen=True):
+    """What a list shows of an entry."""
+
+    id: str
+    title: str
+    hub: str
+    phase: str
+    kind: str
+    category: str
+    role: str
+    tags: tuple[str, ...]
+    frameworks: tuple[str, ...]
+    summary: str
+    frequency: str

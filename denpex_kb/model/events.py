@@ -75,10 +75,29 @@ class Reading(Struct):
     size: int = 0
     last: Line | None = None
     lasts: dict[tuple[str, int | str], Line] = field(default_factory=dict)  # the last line of each process, of the end
-    times: list[tuple[int, float]] = field(default_factory=list)  # line number and clock, of lines that no pattern matched
+    times: list[tuple[int, float]] = field(default_factory=list)  # line and clock, of unmatched lines
     notes: list[str] = field(default_factory=list)
     ranks: set[int] = field(default_factory=set)
 
     def all_seen(self) -> Iterator[Seen]:
         """Go through matched lines and progress lines in the order of the file."""
         yield from sorted((*self.seen, *self.progress), key=lambda seen: seen.line.number)
+
+
+Identity = tuple[str, int | str]
+
+
+def identity(line: Line) -> Identity:
+    """Return what tells the line's process from others: its rank, else its pid, else its place, else its file."""
+    if line.rank is not None:
+        return "rank", line.rank
+    if line.pid is not None:
+        return f"pid@{line.host or line.ip or ''}", line.pid
+    if line.local_rank is not None:
+        place = line.host or (line.task if line.task is not None else line.file)
+        return f"local@{place}", line.local_rank
+    if line.task is not None:
+        return "task", line.task
+    if line.host is not None:
+        return f"host@{line.file}", line.host
+    return "file", line.file

@@ -153,12 +153,11 @@ class LogDiagnoser:
         learn_skew(readings, rules, clocks)
         meanings = {mark.id: mark.note or "" for mark in index.kb.marks}
         located = dumps.locate(readings, meanings, ranks.world_size, attempts - 1)
-        pieces = [
-            self._attempt(
-                number, readings, facts, ranks, clocks, located if number == attempts - 1 else None, hung=hung
-            )
-            for number in range(attempts)
-        ]
+        pieces: list[Pieces] = []
+        for number in range(attempts):
+            dumped = located if number == attempts - 1 else None
+            earlier = [piece.began for piece in pieces]
+            pieces.append(self._attempt(number, readings, facts, ranks, clocks, earlier, dumped, hung=hung))
         info = InputInfo(
             kind,
             len(readings),
@@ -177,6 +176,7 @@ class LogDiagnoser:
         facts: FactSet,
         ranks: Ranks,
         clocks: Clocks,
+        earlier: list[Began],
         located: Located | None,
         *,
         hung: bool,
@@ -193,7 +193,7 @@ class LogDiagnoser:
         scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, reasons, number)
         scene = located.enter(scene) if located is not None else scene
         began = who_began(scene)
-        relations = relations_of(scene, began)
+        relations = relations_of(scene, began, earlier)
         failed = began.event.seen.line if began.event is not None else None
         relations |= {relation.name: relation for relation in step_relations(progress, failed)}
         state = run_state(readings, seen, progress, rules, began, number, clocks, hung=hung)
@@ -202,7 +202,10 @@ class LogDiagnoser:
             facts = facts.copy()
             facts.add(Fact("symptom", "hang", "question" if hung else "derived", text=state.why))
         cases = tuple(
-            Piece(rank_entries(collect_hits(case.seen, rules), rules, facts, relations, _place(case.began), overtaken), case.began)
+            Piece(
+                rank_entries(collect_hits(case.seen, rules), rules, facts, relations, _place(case.began), overtaken),
+                case.began,
+            )
             for case in split(scene, began, seen)
         )
         states = rank_states(scene, began, relations, seen, state.last_progress, rules) if located is not None else ()

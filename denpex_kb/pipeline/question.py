@@ -15,6 +15,7 @@ from denpex_kb.model.diagnosis import Diagnosis, Evidence, InputInfo, Near, Verd
 from denpex_kb.model.events import Seen
 from denpex_kb.model.facts import Fact, FactSet
 from denpex_kb.pipeline.assemble import fact_values, with_advice, with_signs
+from denpex_kb.read.versions import named_versions
 
 SignatureHits = Callable[[str], dict[str, list[Seen]]]
 
@@ -28,11 +29,6 @@ _LOG_SIGNS = re.compile(
 _QUOTES_MESSAGE = re.compile(
     r"(?i:error|exception|xid|nccl|cuda|assert|fail|warn|timed? ?out|exit ?code|errno|signal|killed|=|\"|`|\[)|[a-z][A-Z]"
 )
-_VERSION = re.compile(
-    r"\b(torch|pytorch|deepspeed|transformers|accelerate|trl|peft|datasets|lightning|vllm|jax|nccl|cuda|python|bitsandbytes"
-    r"|llama-?factory|ms-swift|axolotl|openrlhf)\s*(?:version)?\s*(?:==|>=|=|:)?\s*v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)\b"
-)
-_VERSION_NAMES = {"pytorch": "torch", "llamafactory": "llama-factory"}
 
 
 def looks_like_log(text: str) -> bool:
@@ -54,8 +50,8 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
     reader = Reader(index.lexicon)
     reading = reader.read(text, known=index.terms)
     facts = FactSet(Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts)
-    for name, version in _VERSION.findall(text.lower()):
-        facts.add(Fact(f"{_VERSION_NAMES.get(name, name)}.version", version, "question", text=f"{name} {version}"))
+    for fact in named_versions(text):
+        facts.add(fact)
     derive_model_facts(facts, index.kb)
     hits = _quoted_evidence(text, index, quoted) if _QUOTES_MESSAGE.search(text) else {}
     found = answer(reading, facts, index, hits)

@@ -121,7 +121,7 @@ class _FileScan:
         )
 
     def _named_by_path(self) -> None:
-        """Give lines without a rank the one in the file's name, unless the lines show that several processes wrote it."""
+        """Give lines without a rank the one in the file's name, unless several processes wrote it."""
         origin, reading = self.origin, self.reading
         stated = origin.rank if origin.rank is not None else origin.local_rank
         if stated is None or len(self.labels) > 1 or len(reading.ranks) > 1 or self._of_launcher():

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from denpex_kb.index.open import Summary
 from denpex_kb.model.display import printable, printable_lines
-from denpex_kb.model.entry import Entry
+from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.render.paper import Paper
 
 _HEADING = re.compile(r"^(#{2,3}) (.*)$")

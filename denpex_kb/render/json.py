@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from denpex_kb.errors import UsageError
-from denpex_kb.index.open import Summary
 from denpex_kb.model.diagnosis import Diagnosis
-from denpex_kb.model.entry import Entry, FrontMatter
+from denpex_kb.model.entry import Entry, FrontMatter, Summary
 
 
 class EntryList(msgspec.Struct, frozen=True):

@@ -250,7 +250,7 @@ def _attempts(diagnosis: Diagnosis, paper: Paper) -> None:
 
 
 def _others(diagnosis: Diagnosis, paper: Paper) -> None:
-    others = diagnosis.hypotheses[1 : 1 + _MOST_OTHERS]
+    others = [other for other in diagnosis.hypotheses[1:] if other.role != "collateral"][:_MOST_OTHERS]
     if others:
         section = paper.section("OR ELSE")
         for other in others:

@@ -6,11 +6,11 @@ import json
 import pickle
 
 import pytest
-from flight_faults import FAULTS, Job, healthy, rank_left_no_dump, rank_never_called, subgroup_blocks_world
 
 from denpex_kb.derive.flight import compare_traces
 from denpex_kb.model.flight import Trace
 from denpex_kb.read.flight import read_flight
+from tests.flight_faults import FAULTS, Job, healthy, rank_left_no_dump, rank_never_called, subgroup_blocks_world
 
 
 def traces_of(job: Job, *, as_json: bool = False) -> list[Trace]:

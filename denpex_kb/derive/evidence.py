@@ -1,0 +1,105 @@
+"""What lines say of who is who: ranks beside pids, devices, hosts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from denpex_kb.derive.exits import Exit
+from denpex_kb.derive.places import Pairs, place_of
+from denpex_kb.model.events import Line, Seen
+
+
+def pci(text: str) -> str | None:
+    """Write a PCI address, as the kernel or NCCL prints it, as domain:bus:device."""
+    parts = text.lower().split(":")
+    try:
+        if len(parts) == 1:
+            number = int(parts[0], 16)  # NCCL: domain, bus, device and function in one number
+            return f"{number >> 20:x}:{(number >> 12) & 0xFF:x}:{(number >> 4) & 0xFF:x}"
+        domain = int(parts[-3], 16) if len(parts) > 2 else 0
+        return f"{domain:x}:{int(parts[-2], 16):x}:{int(parts[-1].split('.')[0], 16):x}"
+    except ValueError:
+        return None
+
+
+def bus_numbers(bus: str) -> tuple[int, ...]:
+    """Return domain, bus and device as numbers, which order the devices of a host."""
+    return tuple(int(part, 16) for part in bus.split(":"))
+
+
+class Evidence:
+    """What lines say of who is who."""
+
+    def __init__(self) -> None:
+        self.pairs: Pairs = defaultdict(Counter)
+        self.weak: Pairs = defaultdict(Counter)
+        self.pids: dict[tuple[str | None, int], int] = {}
+        self.local_pids: dict[tuple[str | None, int], int] = {}
+        self.devices: dict[str, Counter[int]] = defaultdict(Counter)
+        self.locals: set[int] = set()
+        self.hosts: dict[int, str] = {}
+        self.nodes: dict[str, int] = {}
+        self.worlds: set[int] = set()
+
+    def line(self, line: Line) -> None:
+        """Take what the prefixes of a line state together."""
+        place = place_of(line)
+        if line.local_rank is not None:
+            self.locals.add(line.local_rank)
+        if line.node is not None and place is not None:
+            self.nodes.setdefault(place, line.node)
+        if line.rank is None:
+            if line.pid is not None and line.local_rank is not None:
+                self.local_pids.setdefault((place, line.pid), line.local_rank)
+            return
+        if place is not None:
+            self.hosts.setdefault(line.rank, place)
+            if line.local_rank is not None:
+                self.pairs[place][line.rank - line.local_rank] += 1
+            elif line.device is not None:
+                self.weak[place][line.rank - line.device] += 1
+        if line.pid is not None and (
+            line.device is not None or line.ip is not None
+        ):  # an NCCL prefix; other pids may be those of launchers
+            self.pids.setdefault((place, line.pid), line.rank)
+
+    def marks(self, seen: Seen, values: Mapping[str, str]) -> None:
+        """Take what marks state."""
+        line = seen.line
+        place = place_of(line)
+        if "nranks" in values:
+            rank, device, world = int(values["comm_rank"]), int(values["device"]), int(values["nranks"])
+            self.worlds.add(world)
+            if (bus := pci(values.get("busid", ""))) is not None:
+                self.devices[bus][device] += 1
+            if world == max(self.worlds) and (line.rank is None or line.rank == rank):
+                if line.pid is not None:
+                    self.pids[place, line.pid] = rank
+                if place is not None:
+                    self.hosts.setdefault(rank, place)
+                    self.weak[place][rank - device] += 2
+                if line.rank is None:
+                    line.rank = rank
+        if "first_rank" in values and place is not None:
+            self.pairs[place][int(values["first_rank"])] += 1
+        if "node" in values and place is not None and values["node"].isdigit():
+            self.nodes.setdefault(place, int(values["node"]))
+        if "spawned_local" in values and values.get("pid", "").isdigit():
+            self.local_pids[place, int(values["pid"])] = int(values["spawned_local"])
+
+    def exits(self, exits: Iterable[Exit]) -> None:
+        """Take what launchers state of the processes that ended."""
+        for item in exits:
+            if item.local_rank is not None:
+                self.locals.add(item.local_rank)
+            if item.rank is None:
+                if item.pid is not None and item.local_rank is not None:
+                    self.local_pids.setdefault((item.host, item.pid), item.local_rank)
+                continue
+            if item.host is not None:
+                self.hosts.setdefault(item.rank, item.host)
+                if item.local_rank is not None:
+                    self.pairs[item.host][item.rank - item.local_rank] += 3
+            if item.pid is not None and item.local_rank is not None:
+                self.pids.setdefault((item.host, item.pid), item.rank)
