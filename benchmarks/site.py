@@ -1,6 +1,6 @@
 """How long the site takes: a generated catalog, built cold, and again after one entry changed.
 
-    python benchmarks/site.py [--entries 600]
+python benchmarks/site.py [--entries 600]
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def main() -> None:
         cold, said = build(catalog, work / "output", work / "cache-cold")
         print(f"cold, {entries} entries:     {cold:.2f} s   ({said})")
         changed = sorted(catalog.glob("*/*.md"))[entries // 2]
-        changed.write_text(changed.read_text(encoding="utf-8").replace("## Summary\n", "## Summary\nNew. ", 1), encoding="utf-8")
+        changed.write_text(
+            changed.read_text(encoding="utf-8").replace("## Summary\n", "## Summary\nNew. ", 1), encoding="utf-8"
+        )
         again, said = build(catalog, work / "output", work / "cache-cold")
         print(f"one entry changed:     {again:.2f} s   ({said})")
         same, said = build(catalog, work / "output", work / "cache-cold")

@@ -108,3 +108,27 @@ def test_ranks_that_write_a_checkpoint_are_no_hang(tmp_path: Path, kb: Knowledge
 
     assert found.verdict == "unknown"
     assert "writing a checkpoint" in found.because or not found.because
+
+
+def test_dumps_of_all_ranks_at_the_end_of_one_log(tmp_path: Path, kb: KnowledgeBase) -> None:
+    packages = "/opt/venv/lib/python3.11/site-packages"
+    loader = [
+        (f"{packages}/torch/utils/data/dataloader.py", 1291, "_try_get_data"),
+        ("/home/u/train.py", 88, "<module>"),
+    ]
+    waiting = [
+        (f"{packages}/torch/distributed/distributed_c10d.py", 2810, "all_reduce"),
+        ("/home/u/train.py", 91, "<module>"),
+    ]
+    lines = [f"[default{rank}]:step {step} loss 2.3" for step in range(3) for rank in range(4)]
+    for rank in range(4):
+        lines.append(f"[default{rank}]:Timeout (0:10:00)!")
+        lines.append(f"[default{rank}]:Thread 0x00007f5c2b7fe640 (most recent call first):")
+        for file, line, function in loader if rank == 2 else waiting:
+            lines.append(f'[default{rank}]:  File "{file}", line {line} in {function}')
+    (tmp_path / "train.log").write_text("\n".join(lines))
+
+    found = kb.diagnose(tmp_path / "train.log")
+
+    assert found.initiating is not None
+    assert found.initiating.rank == 2

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import shlex
 from typing import Literal
 
 from msgspec import Struct
 
+from denpex_kb.errors import UsageError
 from denpex_kb.model.diagnosis import VerifyAdvice
 from denpex_kb.model.entry import VerifyResult
 
@@ -18,6 +20,7 @@ _CAPITALS = re.compile(
     r"(?<![\w$={-])((?:[A-Z]+_)*(?:DIR|PATH|CKPT|LOG|LOGS|FILE|FOLDER|MODEL|PID|HOST|NODE|URL|PORT|NAME|ID|IP|JOBID|DATA"
     r"|CONFIG|SCRIPT))(?![\w=:])"
 )
+_HOSTILE = re.compile(r"[\"'`$;|&<>\\\n\r]")
 _LABEL = re.compile(r"<[a-z][\w./-]*(?:-[\w./-]+)*>", re.IGNORECASE)
 
 Outcome = Literal["right", "wrong", "unread"]
@@ -40,6 +43,9 @@ def make_runnable(verify: VerifyAdvice, words: dict[str, str]) -> Runnable:
     Args:
         verify: the fitted verification.
         words: words in capitals → what to put in their place.
+
+    Raises:
+        UsageError: a word's value could end a quotation or a command.
     """
     code = _filled(verify.command, words)
     header = _HEADER.match(code.split("\n", 1)[0])
@@ -53,7 +59,10 @@ def make_runnable(verify: VerifyAdvice, words: dict[str, str]) -> Runnable:
 
 def _filled(text: str, words: dict[str, str]) -> str:
     for word, value in words.items():
-        text = re.sub(rf"(?<![\w$]){re.escape(word)}(?!\w)", value.replace("\\", r"\\"), text)
+        if _HOSTILE.search(value):
+            raise UsageError(f"--set {word}: quotes, $, ;, |, &, <, > and backslashes cannot be filled into a command")
+        quoted = shlex.quote(value)
+        text = re.sub(rf"(?<![\w$]){re.escape(word)}(?!\w)", lambda _, quoted=quoted: quoted, text)  # type: ignore[misc]
     return text
 
 

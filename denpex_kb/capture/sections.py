@@ -13,8 +13,9 @@ _NAME = re.compile(r"^[a-z0-9-]{1,40}$")
 _RANK = re.compile(r"^(?:RANK|SLURM_PROCID)=(\d{1,7})$", re.MULTILINE)
 # What follows a name that sounds secret on a command line: `--api-key x`, `token=x`.
 _SECRET = re.compile(
-    r"(?i)([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key|credential)[\w-]*)([= ]+)(\S+)"
+    r"(?i)([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key|credentials?)(?![a-z])[\w-]*)([= ]+)(\S+)"
 )
+_COMMANDS = re.compile(r"^(?:(?:Parent )?Process \d+:|cmdline:|\s*(?:Command|SubmitLine)=).*$", re.MULTILINE)
 _URL_USER = re.compile(r"(\w+://)[^/\s:@]+:[^/\s@]+@")
 
 

@@ -8,6 +8,7 @@ import sys
 from enum import StrEnum
 
 from denpex_kb.model.display import printable_lines
+from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.render.paper import Paper
 
 
@@ -46,10 +47,11 @@ def paper(choice: Colour = Colour.AUTO) -> Paper:
 def out(text: str) -> None:
     """Print to standard output; characters that it cannot show become question marks."""
     encoding = sys.stdout.encoding or "utf-8"
+    text = hide_secrets(text)  # what has slipped through is hidden here: no command prints a secret
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def err(text: str) -> None:
     """Print a line to standard error."""
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write((printable_lines(text) + "\n").encode(encoding, "replace").decode(encoding))
+    sys.stderr.write((hide_secrets(printable_lines(text)) + "\n").encode(encoding, "replace").decode(encoding))

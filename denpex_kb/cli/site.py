@@ -17,18 +17,27 @@ app = typer.Typer(help="The catalog as a static site.", no_args_is_help=True, ri
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where the site goes.")]
 Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Name, logo, address of the site (TOML).", show_default=False)
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Name, logo, address of the site (TOML).", show_default=False),
 ]
 Catalogs = Annotated[
     list[Path] | None,
-    typer.Option("--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False),
+    typer.Option(
+        "--catalog", metavar="DIR", help="A private catalog beside the public one; may be repeated.", show_default=False
+    ),
 ]
 Only = Annotated[bool, typer.Option("--only", help="Leave the public catalog out: only those given with --catalog.")]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", metavar="URL", help="Where the site will stand; wins over the config.", show_default=False)
+    str | None,
+    typer.Option(
+        "--base-url", metavar="URL", help="Where the site will stand; wins over the config.", show_default=False
+    ),
 ]
 Repository = Annotated[
-    str | None, typer.Option("--repository", metavar="URL", help="Where the catalog is edited; wins over the config.", show_default=False)
+    str | None,
+    typer.Option(
+        "--repository", metavar="URL", help="Where the catalog is edited; wins over the config.", show_default=False
+    ),
 ]
 Search = Annotated[bool, typer.Option("--search/--no-search", help="Index the pages with Pagefind.")]
 

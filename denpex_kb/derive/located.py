@@ -24,6 +24,7 @@ class Located(Struct, frozen=True):
 
     relations: tuple[Relation, ...] = ()  # traces in front: they count calls, a stack shows one moment
     at_work: str = ""
+    seen: str = ""  # where the ranks stand, if too few stacks are there to compare
     stacks: bool = False  # whether there are stack dumps
 
     def enter(self, scene: Scene) -> Scene:
@@ -41,7 +42,7 @@ class Located(Struct, frozen=True):
             why = f"the input holds stacks, and {self.at_work}: a second dump a minute later shows whether they move"
             return structs.replace(state, outcome="unknown", why=why)
         why = state.why if self.stacks else "the input holds traces of collectives that were never completed"
-        told = "; and ".join(relation.text for relation in self.relations)
+        told = "; and ".join(relation.text for relation in self.relations) or self.seen
         return structs.replace(state, why=f"{why}: {told}" if told else why)
 
 
@@ -68,4 +69,4 @@ def locate(
         return Located(relations)
     give_ranks(processes, readings)
     found = find_stack_relations(processes, FrameRoles(rules, notes), world_size)
-    return Located((*relations, *found.relations), found.at_work, stacks=True)
+    return Located((*relations, *found.relations), found.at_work, found.seen, stacks=True)

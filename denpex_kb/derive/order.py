@@ -94,6 +94,11 @@ def choose(candidates: Sequence[Event], clocks: Clocks) -> Event | None:
     if not held:
         return None
     first = min(held, key=lambda event: _when(event, held))
+    if first.kind == "mismatch":
+        # it locates; what one of the ranks that it names raised itself explains
+        own = [event for event in held if event.kind in ("exception", "crash") and event.rank in first.ranks]
+        if own:
+            return min(own, key=lambda event: _when(event, held))
     together = [event for event in held if event is first or _contemporary(event, first, clocks)]
     return min(together, key=lambda event: (_STRENGTH[event.kind], *_when(event, held)))
 

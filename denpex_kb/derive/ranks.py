@@ -121,7 +121,8 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     """Give every line the global rank that can be concluded for it.
 
     `[rankN]:` is trusted over every other number. A local rank is global where all lines come from one node; on
-    several nodes it is node x local, where the node's number is known. A Slurm label is the rank where every task is one.
+    several nodes it is node x local, where the node's number is known. A Slurm label is the rank where every task is
+    one.
     """
     _forget_numbers_of_hosts(readings, rules)
     lines = [line for reading in readings for line in _all_lines(reading)]
@@ -198,11 +199,11 @@ def _conclude(
     with_ranks = [host for host in hosts if host in merged or host in evidence.nodes] or hosts
     bases = first_ranks(merged, hosts if len(hosts) > len(with_ranks) else with_ranks, per_node, evidence.nodes, world)
     pids = dict(evidence.pids)
-    for (host, pid), local in evidence.local_pids.items():
-        if host is not None and host in bases:
-            pids.setdefault((host, pid), bases[host] + local)
-        elif host is None and len(hosts) <= 1:
-            pids.setdefault((host, pid), local)
+    for (place, pid), local in evidence.local_pids.items():
+        if place is not None and place in bases:
+            pids.setdefault((place, pid), bases[place] + local)
+        elif place is None and len(hosts) <= 1:
+            pids.setdefault((place, pid), local)
     devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}
     several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
     return Ranks(

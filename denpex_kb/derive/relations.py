@@ -40,12 +40,11 @@ def _local(scene: Scene, began: Began) -> Iterable[Relation]:
 def _again(began: Began, earlier: Sequence[Began]) -> Iterable[Relation]:
     """The attempts before failed for the same reason: another restart will not help."""
     event = began.event
-    same = [
-        other.event
-        for other in earlier
-        if event is not None and other.event is not None and same_failure(other.event, event)
-    ]
-    if event is not None and same:
+    if event is None:
+        return
+    failures = [other.event for other in earlier if other.event is not None]
+    same = [failure for failure in failures if same_failure(failure, event)]
+    if same:
         text = f"{len(same) + 1} attempts failed for the same reason: a restart will not help"
         yield Relation("same-cause-each-attempt", text, event.ranks, (same[0].seen, event.seen))
 

@@ -25,6 +25,7 @@ class StackFindings(Struct, frozen=True):
 
     relations: tuple[Relation, ...] = ()
     at_work: str = ""  # what all ranks do, where that is work and no waiting
+    seen: str = ""  # where the ranks stand, if there are too few stacks to compare
 
 
 class _Role(Struct, frozen=True):
@@ -80,6 +81,10 @@ class _Coverage(Struct, frozen=True):
     def text(self) -> str:
         return f"stacks of {self.seen} of {self.world_size} ranks" if self.partial else ""
 
+    @property
+    def suffix(self) -> str:
+        return f" ({self.text})" if self.partial else ""
+
 
 class _Stand(Struct, frozen=True):
     """A rank's telling frames and all of its frames, the outermost first."""
@@ -128,15 +133,15 @@ def find_stack_relations(processes: Iterable[Process], roles: FrameRoles, world_
     lies deeper is what a rank does on its way, and ranks that run ahead of a device may stop anywhere there.
     """
     stands = _stands(processes, roles)
-    if len(stands) < 2:
+    if not stands:
         return StackFindings()
     coverage = _Coverage(len(stands), world_size)
-    at_work = _at_work(stands, roles)
     depth, parted = _part([stand.path for stand in stands])
+    at_work = "" if coverage.partial or len(stands) < 2 else _at_work(stands, roles)
     if parted is None:
-        if coverage.partial:
-            return StackFindings((), at_work)
         shown = _deepest(stands[0], 0, roles)
+        if coverage.partial or len(stands) < 2:
+            return StackFindings(seen=_sentence(_Group(tuple(stands), None, waits=True, shown=shown)) + coverage.suffix)
         text = f"all {len(stands)} stand in {shown.brief if shown else 'the same place'}"
         return StackFindings((_relation("same-stack-everywhere", text, (), stands, coverage),), at_work)
     groups = [_group([stands[index] for index in members], depth, parted, roles) for members in parted.values()]
@@ -155,7 +160,8 @@ def _stands(processes: Iterable[Process], roles: FrameRoles) -> list[_Stand]:
         if main is None or process.fatal or any("frame-helper" in roles.of(frame) for frame in main.frames):
             continue
         whole = tuple(reversed(main.frames))
-        path = tuple(frame for frame in whole if "frame-plumbing" not in roles.of(frame))
+        # a backtrace of gdb may be nothing but native frames
+        path = tuple(frame for frame in whole if "frame-plumbing" not in roles.of(frame)) or whole
         if path:
             key: object = ("rank", process.rank)
             if process.rank is None:
@@ -282,4 +288,4 @@ def _relation(
 
 def _seen(stand: _Stand) -> Seen:
     frame, process = stand.path[-1], stand.process
-    return Seen(Line(process.file, frame.number, f"    {frame.text}", rank=process.rank, pid=process.pid), ())
+    return Seen(Line(process.file, frame.number, frame.text, rank=process.rank, pid=process.pid), ())

@@ -71,27 +71,36 @@ def read_diagram(data: dict[str, object] | None) -> Diagram | None:
     """
     if data is None:
         return None
-    diagram = msgspec.convert(data, Diagram)
-    if isinstance(diagram, MemoryDiagram):
-        for layer in diagram.layers:
-            if len(layer.values) != len(diagram.phases):
-                raise ValueError(f"layer {layer.name!r} has {len(layer.values)} values for {len(diagram.phases)} phases")
-        if diagram.fails_at is not None and diagram.fails_at not in diagram.phases:
-            raise ValueError(f"fails_at: {diagram.fails_at!r} is none of the phases")
-        if not diagram.phases or not diagram.layers or diagram.limit <= 0:
-            raise ValueError("a memory diagram needs phases, layers and a limit above 0")
-        return diagram
+    try:
+        diagram: Diagram = msgspec.convert(data, Diagram)  # type: ignore[arg-type]
+    except msgspec.ValidationError as error:
+        raise ValueError(f"diagram: {error}") from error
+    fault = _memory_fault(diagram) if isinstance(diagram, MemoryDiagram) else _ranks_fault(diagram)
+    if fault:
+        raise ValueError(f"diagram: {fault}")
+    return diagram
+
+
+def _memory_fault(diagram: MemoryDiagram) -> str:
+    if not diagram.phases or not diagram.layers or diagram.limit <= 0:
+        return "memory needs phases, layers and a limit above 0"
+    for layer in diagram.layers:
+        if len(layer.values) != len(diagram.phases):
+            return f"layer {layer.name!r} has {len(layer.values)} values for {len(diagram.phases)} phases"
+    if diagram.fails_at is not None and diagram.fails_at not in diagram.phases:
+        return f"fails_at: {diagram.fails_at!r} is none of the phases"
+    return ""
+
+
+def _ranks_fault(diagram: RanksDiagram) -> str:
     columns = max((len(lane.steps) for lane in diagram.lanes), default=0)
     if not columns:
-        raise ValueError("a ranks diagram needs lanes with steps")
+        return "ranks needs lanes with steps"
     for lane in diagram.lanes:
-        for step in lane.steps:
-            if len(step) != 1:
-                raise ValueError(f"lane {lane.name!r}: a step is one of work, call, wait, skip, fail, done with its text")
-    for meeting in diagram.meets:
-        if not 1 <= meeting.column <= columns:
-            raise ValueError(f"meets: column {meeting.column} is none of 1 to {columns}")
-    return diagram
+        if any(len(step) != 1 for step in lane.steps):
+            return f"lane {lane.name!r}: a step is one of work, call, wait, skip, fail, done with its text"
+    wrong = next((meeting.column for meeting in diagram.meets if not 1 <= meeting.column <= columns), None)
+    return "" if wrong is None else f"meets: column {wrong} is none of 1 to {columns}"
 
 
 def draw(diagram: Diagram, name: str) -> Markup:
@@ -113,13 +122,19 @@ def _ranks(diagram: RanksDiagram, name: str) -> Markup:
     for meeting, lines in zip(diagram.meets, notes, strict=True):
         middle = _LEFT + (meeting.column - 1) * _COLUMN + (_COLUMN - _GAP) / 2
         kind = "dg-ok" if meeting.ok else "dg-bad"
-        drawing.rect(middle - (_COLUMN - _GAP) / 2 - 5, head - 1, _COLUMN - _GAP + 10, body - head - 6, f"dg-meet {kind}", 9)
+        drawing.rect(
+            middle - (_COLUMN - _GAP) / 2 - 5, head - 1, _COLUMN - _GAP + 10, body - head - 6, f"dg-meet {kind}", 9
+        )
         for number, line in enumerate(lines):
-            drawing.text(_near_edge(middle, line, width), body + 12 + 14 * number, line, f"dg-note {kind}", anchor="middle")
+            drawing.text(
+                _near_edge(middle, line, width), body + 12 + 14 * number, line, f"dg-note {kind}", anchor="middle"
+            )
     for row, lane in enumerate(diagram.lanes):
         top = head + row * _LANE + (_LANE - _BOX) / 2 - 4
         for number, line in enumerate(wrapped(lane.name, 12)[:2]):
-            drawing.text(0, top + _BOX / 2 + 4 + 14 * number - 7 * (len(wrapped(lane.name, 12)[:2]) - 1), line, "dg-lane")
+            drawing.text(
+                0, top + _BOX / 2 + 4 + 14 * number - 7 * (len(wrapped(lane.name, 12)[:2]) - 1), line, "dg-lane"
+            )
         drawing.line(_LEFT, top + _BOX / 2, width - 10, top + _BOX / 2, "dg-rail")
         for column, step in enumerate(lane.steps):
             (kind, text), x = next(iter(step.items())), _LEFT + column * _COLUMN
@@ -160,13 +175,15 @@ def _memory(diagram: MemoryDiagram, name: str) -> Markup:
         drawing.text(left - 8, bottom - mark * scale + 4, f"{mark:g}", "dg-axis", anchor="end")
     drawing.text(0, top - 4, diagram.unit, "dg-axis")
     for index, phase in enumerate(diagram.phases):
-        x, level = left + index * column + 8, bottom
+        x, level = left + index * column + 8, float(bottom)
         for number, layer in enumerate(diagram.layers):
             size = layer.values[index] * scale
             level = level - size
             drawing.rect(x, level, column - 16, max(size - 1, 0), f"dg-m{number % 6}", 2)
         failed = phase == diagram.fails_at
-        drawing.text(x + (column - 16) / 2, bottom + 16, phase, "dg-axis" + (" dg-bad" if failed else ""), anchor="middle")
+        drawing.text(
+            x + (column - 16) / 2, bottom + 16, phase, "dg-axis" + (" dg-bad" if failed else ""), anchor="middle"
+        )
         if failed:
             drawing.text(x + (column - 16) / 2, bottom + 31, "out of memory", "dg-note dg-bad", anchor="middle")
     limit = bottom - diagram.limit * scale

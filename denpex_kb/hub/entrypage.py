@@ -178,7 +178,7 @@ def _spoken(condition: str, library: Library) -> str:
     values = " or ".join(parsed.values)
     if parsed.operator == "in":
         return f"{library.framework(parsed.fact.removesuffix('.version')).title} {values}"
-    if declared is None or len(declared.title) > _LONGEST_TITLE and declared.type not in ("enum", "set"):
+    if declared is None or (len(declared.title) > _LONGEST_TITLE and declared.type not in ("enum", "set")):
         return condition
     if declared.type in ("enum", "set"):
         return values if parsed.operator == "=" else f"not {values}"
@@ -251,5 +251,3 @@ def _structured(entry: Entry, library: Library, config: SiteConfig, description:
         ],
     }
     return article, trail
-
-

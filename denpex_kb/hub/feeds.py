@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from xml.sax.saxutils import escape
 
 import msgspec
+from markupsafe import escape
 
 from denpex_kb.hub.config import SiteConfig
 from denpex_kb.hub.library import Library
@@ -68,8 +68,7 @@ def llms_text(library: Library, config: SiteConfig) -> str:
     for hub, entries in library.by_hub.items():
         parts.append(f"\n## {library.hub(hub).title}\n\n")
         parts += [
-            f"- [{_brackets(entry.meta.title)}]({base}e/{entry.id}/index.md): {clipped(plain(entry.body.summary), 160)}\n"
-            for entry in entries
+            f"- [{_brackets(entry.meta.title)}]({base}e/{entry.id}/index.md): {_short(entry)}\n" for entry in entries
         ]
     return visible("".join(parts))
 
@@ -97,7 +96,11 @@ def entry_list(library: Library) -> bytes:
 
 
 def _xml(text: str) -> str:
-    return escape(visible(text), {'"': "&quot;"})
+    return str(escape(visible(text)))
+
+
+def _short(entry: Entry) -> str:
+    return clipped(plain(entry.body.summary), 160)
 
 
 def _brackets(text: str) -> str:

@@ -20,14 +20,29 @@ _SHAPES = {
     "python": (_HASH, rf"[rbfRBF]?\"\"\".*?\"\"\"|[rbfRBF]{{0,2}}(?:{_STRING})", rf"\b(?:{_PYTHON})\b", _NUMBER),
     "bash": (_HASH, _STRING, rf"(?:(?<=^)|(?<=[\s;|&(]))(?:{_SHELL})(?=\s|;|$)", r"(?<=\s)--?[A-Za-z][\w-]*"),
     "yaml": (_HASH, _STRING, r"^[ \t-]*[\w.-]+(?=:)|\b(?:true|false|null)\b", _NUMBER),
-    "json": (r"//[^\n]*", r"\"(?:\\.|[^\"\\\n])*\"(?!\s*:)", r"\"(?:\\.|[^\"\\\n])*\"(?=\s*:)|\b(?:true|false|null)\b", _NUMBER),
+    "json": (
+        r"//[^\n]*",
+        r"\"(?:\\.|[^\"\\\n])*\"(?!\s*:)",
+        r"\"(?:\\.|[^\"\\\n])*\"(?=\s*:)|\b(?:true|false|null)\b",
+        _NUMBER,
+    ),
     "toml": (_HASH, _STRING, r"^[ \t]*[\w.-]+(?=\s*=)|^\[.*\]$|\b(?:true|false)\b", _NUMBER),
     "dockerfile": (_HASH, _STRING, r"^(?:FROM|RUN|ENV|COPY|CMD|ENTRYPOINT|ARG|WORKDIR)\b", _NUMBER),
 }
-_ALIASES = {"py": "python", "sh": "bash", "shell": "bash", "console": "bash", "yml": "yaml", "jsonc": "json", "ini": "toml"}
+_ALIASES = {
+    "py": "python",
+    "sh": "bash",
+    "shell": "bash",
+    "console": "bash",
+    "yml": "yaml",
+    "jsonc": "json",
+    "ini": "toml",
+}
 _CLASSES = ("c", "s", "k", "n")
 _COMPILED = {
-    name: re.compile("|".join(f"({shape})" for shape in shapes), re.MULTILINE | re.DOTALL if name == "python" else re.MULTILINE)
+    name: re.compile(
+        "|".join(f"({shape})" for shape in shapes), re.MULTILINE | re.DOTALL if name == "python" else re.MULTILINE
+    )
     for name, shapes in _SHAPES.items()
 }
 

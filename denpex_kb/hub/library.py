@@ -103,9 +103,7 @@ class Library:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Older ids and the entries they lead to; an id in use is never an alias."""
-        return {
-            alias: entry.id for entry in self.entries for alias in entry.meta.aliases if alias not in self.by_id
-        }
+        return {alias: entry.id for entry in self.entries for alias in entry.meta.aliases if alias not in self.by_id}
 
     def hub(self, hub: str) -> Named:
         """Return a hub's declaration; a private catalog may have hubs of its own."""

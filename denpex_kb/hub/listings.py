@@ -94,10 +94,14 @@ def _hub(library: Library, hub: str, introduction: Introduction) -> Iterator[Lis
         "",
         introduction.lead or f"{declared.text}.",
         tuple(
-            Group(phase.title, phase.id, held, introduction.phases.get(phase.id, f"{phase.text}."), f"{path}{phase.id}/")
+            Group(
+                phase.title, phase.id, held, introduction.phases.get(phase.id, f"{phase.text}."), f"{path}{phase.id}/"
+            )
             for phase, held in phases
         ),
-        tuple(Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _kinds_of(held)) for phase, held in phases),
+        tuple(
+            Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _kinds_of(held)) for phase, held in phases
+        ),
         (("Hubs", "hub/"), (declared.title, "")),
         len(entries),
     )
@@ -134,7 +138,15 @@ def _phases(library: Library) -> Iterator[Listing]:
     yield _overview("phase/", "Phases of a run", "By phase", cells, library)
     for phase in known:
         declared = library.phase(phase)
-        yield _by_hub(library, f"phase/{phase}/", declared.title, "Phase", f"{declared.text}.", library.by_phase[phase], ("Phases", "phase/"))
+        yield _by_hub(
+            library,
+            f"phase/{phase}/",
+            declared.title,
+            "Phase",
+            f"{declared.text}.",
+            library.by_phase[phase],
+            ("Phases", "phase/"),
+        )
 
 
 def _kinds(library: Library) -> Iterator[Listing]:
@@ -154,13 +166,27 @@ def _categories(library: Library) -> Iterator[Listing]:
     order = [category for category in texts if category in library.by_category]
     order += [category for category in library.by_category if category not in order]
     cells = [
-        Cell(name, texts.get(name, ""), f"category/{slug(name)}/", len(library.by_category[name]), _kinds_of(library.by_category[name]))
+        Cell(
+            name,
+            texts.get(name, ""),
+            f"category/{slug(name)}/",
+            len(library.by_category[name]),
+            _kinds_of(library.by_category[name]),
+        )
         for name in order
     ]
     yield _overview("category/", "Categories", "By category", cells, library)
     for name in order:
         lead = f"{texts[name]}." if texts.get(name) else ""
-        yield _by_hub(library, f"category/{slug(name)}/", name, "Category", lead, library.by_category[name], ("Categories", "category/"))
+        yield _by_hub(
+            library,
+            f"category/{slug(name)}/",
+            name,
+            "Category",
+            lead,
+            library.by_category[name],
+            ("Categories", "category/"),
+        )
 
 
 def _by_hub(
@@ -183,7 +209,13 @@ def _by_hub(
 def _frameworks(library: Library) -> Iterator[Listing]:
     names = sorted(library.by_framework, key=lambda name: (-len(library.by_framework[name]), name))
     cells = [
-        Cell(library.framework(name).title, "", f"framework/{name}/", len(library.by_framework[name]), _kinds_of(library.by_framework[name]))
+        Cell(
+            library.framework(name).title,
+            "",
+            f"framework/{name}/",
+            len(library.by_framework[name]),
+            _kinds_of(library.by_framework[name]),
+        )
         for name in names
     ]
     yield _overview("framework/", "Frameworks and versions", "By framework version", cells, library)
@@ -243,7 +275,10 @@ def listing_markdown(listing: Listing) -> str:
     up = "../" * listing.path.count("/")
     if listing.map and not listing.groups:
         parts.append("\n")
-        parts += [f"- [{cell.title}]({up}{cell.link}): {cell.count}{f'. {cell.text}' if cell.text else ''}\n" for cell in listing.map]
+        parts += [
+            f"- [{cell.title}]({up}{cell.link}): {cell.count}{f'. {cell.text}' if cell.text else ''}\n"
+            for cell in listing.map
+        ]
     for group in listing.groups:
         parts.append(f"\n## {group.title}\n\n")
         if group.text:

@@ -1,4 +1,4 @@
-"""The literal text that a pattern cannot match without, so that a browser looks at few lines with regular expressions."""
+"""The literal text that a pattern cannot match without, so that a browser runs few regular expressions."""
 
 from __future__ import annotations
 

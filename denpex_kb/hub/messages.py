@@ -12,7 +12,8 @@ from denpex_kb.model.entry import Entry
 from denpex_kb.read.prefixes import PrefixReader
 
 _LOGGER = re.compile(
-    r"^(?:\[[^\]]{0,80}\]|\(\w+ pid=[^)]*\)|[VIWEFC]\d{3,4} [\d:.]+ +\d+ \S+\]|\d{4}-\d\d-\d\d[ T][\d:.,]+Z?|[\w.-]+:\d+:\d+|(?:INFO|WARNING|ERROR|WARN|FATAL|CRITICAL)\b|[-:\s])+"
+    r"^(?:\[[^\]]{0,80}\]|\(\w+ pid=[^)]*\)|[VIWEFC]\d{3,4} [\d:.]+ +\d+ \S+\]|\d{4}-\d\d-\d\d[ T][\d:.,]+Z?"
+    r"|[\w.-]+:\d+:\d+|(?:INFO|WARNING|ERROR|WARN|FATAL|CRITICAL)\b|[-:\s])+"
 )
 _KIND = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt|Full|Empty))(?:: |$)")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\b\d+(?:\.\d+)*\b")

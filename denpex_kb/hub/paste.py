@@ -19,13 +19,25 @@ from denpex_kb.model.rules import Rule, ScanPattern
 SCHEMA = "denpex.rules/1"
 
 
-def rules_json(library: Library) -> bytes:
-    """Write rules, patterns, weights, prefixes and model families as JSON."""
+def rules_json(library: Library, known: dict[str, tuple[str, ...]]) -> bytes:
+    """Write rules, patterns, weights, prefixes and model families as JSON.
+
+    Args:
+        library: the entries.
+        known: literals of patterns, worked out by an earlier build; added to.
+    """
     kb = library.kb
     rule_set, _ = make_rules(library.entries, kb)
+    for pattern in rule_set.patterns:
+        if pattern.pattern not in known:
+            known[pattern.pattern] = literals(pattern.pattern)
     data = {
         "schema": SCHEMA,
-        "patterns": [_pattern(pattern) for pattern in rule_set.patterns if _useful(pattern)],
+        "patterns": [
+            _pattern(pattern, known[pattern.pattern])
+            for pattern in rule_set.patterns
+            if _useful(pattern, known[pattern.pattern])
+        ],
         "rules": [_rule(rule, library) for rule in rule_set.rules],
         "prefixes": [
             {
@@ -70,15 +82,15 @@ def matcher_script(folder: Path) -> bytes:
     """Join the matcher's modules into one function, of which the page makes its worker."""
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.js"))]
     body = "\n".join(parts)
-    return f"function denpexMatcher(self) {{\n\"use strict\";\n{body}\nreturn {{ prepare, diagnose }};\n}}\n".encode()
+    return f'function denpexMatcher(self) {{\n"use strict";\n{body}\nreturn {{ prepare, diagnose }};\n}}\n'.encode()
 
 
-def _useful(pattern: ScanPattern) -> bool:
+def _useful(pattern: ScanPattern, needed: tuple[str, ...]) -> bool:
     """Leave out what only tells hosts apart and would have every line looked at."""
-    return pattern.target != "mark" or pattern.name != "context" or bool(literals(pattern.pattern))
+    return pattern.target != "mark" or pattern.name != "context" or bool(needed)
 
 
-def _pattern(pattern: ScanPattern) -> list[object]:
+def _pattern(pattern: ScanPattern, needed: tuple[str, ...]) -> list[object]:
     late = pattern.target == "mark" and pattern.name in UNSCANNED_MARKS
     return [
         _javascript(pattern.pattern),
@@ -89,14 +101,16 @@ def _pattern(pattern: ScanPattern) -> list[object]:
         pattern.name,
         pattern.value,
         pattern.gives,
-        () if late else literals(pattern.pattern),
+        () if late else needed,
         late,
     ]
 
 
 def _javascript(pattern: str) -> str:
     """Write a pattern as JavaScript reads it; only escapes of single characters differ."""
-    return re.sub(r"\\(['\"#&~ @%`<>!,;:=_-])", lambda match: match.group(1) if match.group(1) != "-" else "\\-", pattern)
+    return re.sub(
+        r"\\(['\"#&~ @%`<>!,;:=_-])", lambda match: match.group(1) if match.group(1) != "-" else "\\-", pattern
+    )
 
 
 def _rule(rule: Rule, library: Library) -> dict[str, object]:

@@ -12,6 +12,7 @@ from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.read.prefixes import PrefixReader
 
 _MOST_FILES = 2
+_MOST_CHOICES = 4  # samples that are compared
 _MOST_BYTES = 1 << 20
 _MOST_LINES = 46  # shown of one file
 _AROUND = 2  # lines shown before and after a telling one
@@ -37,18 +38,34 @@ class SampleFile(Struct, frozen=True):
     telling: int
 
 
-def sample_paths(entry_file: Path) -> list[Path]:
-    """Return the files of the first positive sample: one log, or those of the first two ranks."""
+def sample_choices(entry_file: Path) -> list[list[Path]]:
+    """Return the files of each positive sample: one log, or those of the first two ranks."""
     folder = entry_file.parent / entry_file.stem
     if not folder.is_dir():
         return []
-    samples = sorted(path for path in folder.iterdir() if path.name.startswith("positive-"))
-    for sample in sorted(samples, key=lambda path: (path.is_dir(), path.name)) if samples else []:
+    choices: list[list[Path]] = []
+    for sample in sorted(path for path in folder.iterdir() if path.name.startswith("positive-")):
         files = sorted(path for path in sample.iterdir() if path.is_file()) if sample.is_dir() else [sample]
         texts = [path for path in files if path.suffix in (".log", ".txt", ".err", ".out", "")]
         if texts:
-            return texts[:_MOST_FILES]
-    return []
+            choices.append(texts[:_MOST_FILES])
+    return choices[:_MOST_CHOICES]
+
+
+def best_sample(entry: Entry, choices: Sequence[Sequence[Path]], prefixes: PrefixReader) -> tuple[SampleFile, ...]:
+    """Read the samples and return the one that shows most of what the entry looks for."""
+    read = [read_sample(entry, paths, prefixes) for paths in choices]
+    return max(read, key=_telling, default=())
+
+
+def _telling(files: Sequence[SampleFile]) -> tuple[int, int]:
+    names: dict[str, int] = {}
+    for file in files:
+        for stretch in file.stretches:
+            for line in stretch:
+                for name in line.names:
+                    names[name] = max(names.get(name, 0), 2 if line.telling in ("decisive", "strong") else 1)
+    return sum(names.values()), -sum(file.lines for file in files)
 
 
 def read_sample(entry: Entry, paths: Sequence[Path], prefixes: PrefixReader) -> tuple[SampleFile, ...]:
@@ -76,7 +93,11 @@ def _file(path: Path, shapes: _Shapes, prefixes: PrefixReader) -> SampleFile | N
         lines.pop()
     if not lines:
         return None
-    reader = prefixes.sample(lines) if any(signature.pattern and signature.pattern.startswith("^") for signature, _, _ in shapes) else prefixes
+    reader = (
+        prefixes.sample(lines)
+        if any(signature.pattern and signature.pattern.startswith("^") for signature, _, _ in shapes)
+        else prefixes
+    )
     telling: dict[int, tuple[str, tuple[str, ...]]] = {}
     for index, line in enumerate(lines):
         hit = [

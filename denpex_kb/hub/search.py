@@ -10,7 +10,9 @@ from pathlib import Path
 
 from denpex_kb.errors import CatalogError
 
-MISSING = "search: Pagefind is not installed, so pages are searched by title and tags; pip install 'denpex-kb[site]' adds it"
+MISSING = (
+    "search: Pagefind is not installed, so pages are searched by title and tags; pip install 'denpex-kb[site]' adds it"
+)
 
 
 def has_pagefind() -> bool:
@@ -24,8 +26,6 @@ def build_search(output: Path) -> str:
     Raises:
         CatalogError: Pagefind failed.
     """
-    if not has_pagefind():
-        return MISSING
     target = output / "pagefind"
     if target.exists():
         shutil.rmtree(target)
@@ -33,6 +33,7 @@ def build_search(output: Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CatalogError(f"Pagefind failed: {done.stderr.strip() or done.stdout.strip()}")
-    for name in ("pagefind-ui.js", "pagefind-ui.css", "pagefind-modular-ui.js", "pagefind-modular-ui.css"):
-        (target / name).unlink(missing_ok=True)  # the site has its own search page
+    for path in target.glob("*ui.*"):
+        path.unlink()  # the site has its own search page
+    (target / "pagefind-highlight.js").unlink(missing_ok=True)
     return "search: indexed with Pagefind"

@@ -53,7 +53,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     changes: Changes
 
-    def do_GET(self) -> None:  # noqa: N802 (the name is the standard library's)
+    def do_GET(self) -> None:
         """Answer a request."""
         if self.path == "/__reload.js":
             self._send(_RELOAD, "text/javascript")

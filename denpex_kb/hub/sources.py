@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -34,6 +34,7 @@ class ParseCache(msgspec.Struct):
 
     code: str = ""
     entries: dict[str, Parsed] = {}
+    literals: dict[str, tuple[str, ...]] = {}  # of patterns, which take long to work out
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -75,33 +76,18 @@ def read_inputs(kb_folder: Path, catalogs: Sequence[Path], cache: ParseCache) ->
     """
     code = code_digest()
     if cache.code != code:
-        cache.code, cache.entries = code, {}
+        cache.code, cache.entries, cache.literals = code, {}, {}
     try:
         kb = load_kb(kb_folder)
     except FileBroken as broken:
         raise CatalogError("\n".join(map(str, broken.findings))) from broken
-    entries: dict[str, Entry] = {}
-    files: dict[str, Path] = {}
     findings: list[Finding] = []
-    fresh: dict[str, Parsed] = {}
-    for number, folder in enumerate(catalogs):
-        if not folder.is_dir():
-            raise CatalogError(f"{folder}: no such folder; give the folder that holds the entries")
-        for path in entry_files(folder):
-            try:
-                parsed = _parsed(path, "denpex" if number == 0 else folder.name, cache)
-            except FileBroken as broken:
-                findings += broken.findings
-                continue
-            except (OSError, UnicodeDecodeError) as error:
-                findings.append(Finding(str(path), 1, f"cannot be read: {error}"))
-                continue
-            fresh[str(path)] = parsed
-            entries[parsed.entry.id] = parsed.entry
-            files[parsed.entry.id] = path
-    if not entries:
+    parsed = dict(_read_entries(catalogs, cache, findings))
+    if not parsed:
         raise CatalogError("no entry can be read:\n" + "\n".join(map(str, findings)))
-    cache.entries = fresh
+    cache.entries = {str(path): item for path, item in parsed.items()}
+    entries = {item.entry.id: item.entry for item in parsed.values()}
+    files = {item.entry.id: path for path, item in parsed.items()}
     shared = hashlib.blake2b(code.encode(), digest_size=12)
     for path in sorted(kb_folder.rglob("*")):
         if path.is_file():
@@ -110,9 +96,25 @@ def read_inputs(kb_folder: Path, catalogs: Sequence[Path], cache: ParseCache) ->
     return Inputs(library, read_introductions(kb_folder / "hubs"), tuple(findings), shared.hexdigest())
 
 
+def _read_entries(
+    catalogs: Sequence[Path], cache: ParseCache, findings: list[Finding]
+) -> Iterator[tuple[Path, Parsed]]:
+    for number, folder in enumerate(catalogs):
+        if not folder.is_dir():
+            raise CatalogError(f"{folder}: no such folder; give the folder that holds the entries")
+        for path in entry_files(folder):
+            try:
+                yield path, _parsed(path, "denpex" if number == 0 else folder.name, cache)
+            except FileBroken as broken:
+                findings += broken.findings
+            except (OSError, UnicodeDecodeError) as error:
+                findings.append(Finding(str(path), 1, f"cannot be read: {error}"))
+
+
 def _parsed(path: Path, origin: str, cache: ParseCache) -> Parsed:
     status = path.stat()
     held = cache.entries.get(str(path))
-    if held is not None and (held.size, held.modified) == (status.st_size, status.st_mtime_ns) and held.entry.origin == origin:
+    seen = status.st_size, status.st_mtime_ns
+    if held is not None and (held.size, held.modified) == seen and held.entry.origin == origin:
         return held
     return Parsed(status.st_size, status.st_mtime_ns, parse_entry(path.read_text(encoding="utf-8"), str(path), origin))

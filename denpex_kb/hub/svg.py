@@ -15,18 +15,20 @@ class Drawing:
     def __init__(self, width: float, height: float, name: str, title: str, description: str) -> None:
         """Open the element; title and description are what a screen reader says."""
         self._name = name
+        size = f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}"'
+        arrow = (
+            f'<marker id="{name}-a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        )
         self._parts = [
-            f'<svg class="dg" viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" role="img"'
-            f' aria-labelledby="{name}-t {name}-d"><title id="{name}-t">{_t(title)}</title><desc id="{name}-d">{_t(description)}</desc>'
-            f'<defs><marker id="{name}-a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-            '<path d="M0 0 8 4 0 8z" class="dg-head"/></marker></defs>'
+            f'<svg class="dg" {size} role="img" aria-labelledby="{name}-t {name}-d">',
+            f'<title id="{name}-t">{_t(title)}</title><desc id="{name}-d">{_t(description)}</desc>',
+            f'<defs>{arrow}<path d="M0 0 8 4 0 8z" class="dg-head"/></marker></defs>',
         ]
 
     def rect(self, x: float, y: float, width: float, height: float, kind: str, radius: float = 0) -> None:
         """Draw a rectangle."""
-        self._parts.append(
-            f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}" class="{kind}"/>'
-        )
+        size = f'width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}"'
+        self._parts.append(f'<rect x="{_n(x)}" y="{_n(y)}" {size} class="{kind}"/>')
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, arrow: bool = False) -> None:
         """Draw a line."""
@@ -65,8 +67,9 @@ def card(title: str, overline: str, name: str, colour: str) -> str:
     if len(lines) > 4:
         lines = [*lines[:3], lines[3][:27] + "…"]
     size = 76 if len(lines) < 4 else 66
+    looks = f'font-size="{size}" font-weight="700" fill="#f4f6f8"'
     text = "".join(
-        f'<text x="90" y="{250 + number * int(size * 1.2)}" font-size="{size}" font-weight="700" fill="#f4f6f8">{_t(line)}</text>'
+        f'<text x="90" y="{250 + number * int(size * 1.2)}" {looks}>{_t(line)}</text>'
         for number, line in enumerate(lines)
     )
     return (

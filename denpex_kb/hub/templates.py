@@ -17,6 +17,8 @@ from denpex_kb.hub.highlight import highlight
 
 def _finalize(value: object) -> object:
     """Make invisible characters visible in everything that a template prints."""
+    if isinstance(value, str) and value.isprintable():
+        return value  # nothing in it is invisible; most values go this way
     if isinstance(value, Markup):
         return Markup(text.visible(value))  # noqa: S704 (it was markup before)
     if isinstance(value, str):
@@ -75,7 +77,7 @@ class Templates:
             path=here,
             root=root,
             link=_linker(root),
-            asset=lambda name: root + "static/" + self._assets.get(name, name),
+            asset=lambda name: f"{root}static/{self._assets.get(name, name)}",
             canonical=f"{config.base}/{here}" if config.base else "",
             **context,
         )

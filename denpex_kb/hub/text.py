@@ -25,7 +25,7 @@ _PARSER = _parser()
 
 def visible(text: str) -> str:
     """Make control, bidirectional and invisible characters visible."""
-    return printable_lines(text)
+    return text if text.isprintable() else printable_lines(text)
 
 
 def block(markdown: str) -> Markup:

@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from denpex_kb.catalog.findings import FileBroken, Finding
 from denpex_kb.catalog.kbfiles import load_kb
 from denpex_kb.catalog.load import load_catalog
+from denpex_kb.catalog.usable import unusable
 from denpex_kb.errors import CatalogError
 from denpex_kb.index import concepts
 from denpex_kb.index.places import Sources
 from denpex_kb.index.scandb import compile_database, dump_database
 from denpex_kb.model.conditions import ConditionError, parse_condition
 from denpex_kb.model.entry import Entry, Signature
-from denpex_kb.model.kb import Kb
+from denpex_kb.model.kb import Kb, Language
 from denpex_kb.model.rules import Rule, RuleSet, RuleSignature, ScanPattern
 
 SCHEMA = "denpex.index/1"
@@ -73,6 +75,14 @@ def _merged(sources: Sources) -> tuple[list[Entry], list[Finding]]:
         loaded = load_catalog(folder, origin)
         findings += loaded.findings
         for entry in loaded.entries:
+            fault = unusable(entry) if number else None  # the public catalog is checked before it is published
+            if fault is not None:
+                findings.append(Finding(str(loaded.files[entry.id]), 1, fault))
+                continue
+            before = merged.get(entry.id)
+            if before is not None:
+                replaced = before.origin.partition(" (")[0]
+                entry = structs.replace(entry, origin=f"{origin} (in place of {replaced}'s)")  # noqa: PLW2901
             merged[entry.id] = entry
     return list(merged.values()), findings
 
@@ -101,8 +111,7 @@ def make_rules(entries: Iterable[Entry], kb: Kb) -> tuple[RuleSet, list[Finding]
         for fact in kb.facts
         for pattern in fact.log
     ]
-    generic = frozenset(rule.id for rule in rules if rule.standing != "specific")
-    return RuleSet(tuple(rules), tuple(patterns), generic), findings
+    return RuleSet(tuple(rules), tuple(patterns)), findings
 
 
 def _rule(entry: Entry) -> Rule:
@@ -181,8 +190,10 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
     database.execute("create virtual table entry_terms using fts5vocab(entry_fts, 'row')")
     database["blob"].insert_all(
         [
-            {"name": "rules", "data": msgspec.msgpack.encode(rules)},
-            {"name": "kb", "data": msgspec.msgpack.encode(kb)},
+            {"name": "rules", "data": msgspec.msgpack.encode(rules.rules)},
+            {"name": "patterns", "data": msgspec.msgpack.encode(rules.patterns)},
+            # the words live on in the lexicon
+            {"name": "kb", "data": msgspec.msgpack.encode(msgspec.structs.replace(kb, words=(), language=Language()))},
             {"name": "lexicon", "data": msgspec.msgpack.encode(lexicon)},
             {"name": "hyperscan", "data": dump_database(compile_database(rules.patterns))},
         ],

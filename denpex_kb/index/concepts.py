@@ -29,13 +29,15 @@ class Meaning(Struct, frozen=True, array_like=True):
 class Lexicon(Struct, frozen=True):
     """The vocabulary, compiled: normalised phrase → meanings."""
 
-    phrases: dict[str, tuple[Meaning, ...]]
-    substrings: dict[str, tuple[Meaning, ...]]  # scripts that write no spaces
-    shapes: tuple[tuple[str, Meaning], ...]
+    meanings: tuple[Meaning, ...]
+    phrases: dict[str, tuple[int, ...]]  # phrase → indices of its meanings
+    substrings: dict[str, tuple[int, ...]]  # the same for scripts that write no spaces
+    shapes: tuple[tuple[str, int], ...]
     same: dict[str, str]  # phrase → canonical word
     same_substrings: dict[str, str]
     misspelt: dict[str, str]
     ignore: frozenset[str]
+    reach: dict[str, int]  # first word → how many words a phrase that begins with it may have
 
 
 class Concept(Struct, frozen=True):
@@ -85,7 +87,7 @@ def make_lexicon(kb: Kb) -> Lexicon:
         meaning = Meaning(item.fact, item.value, item.implies)
         draft.learn(item.words, meaning)
         if item.pattern:
-            draft.shapes.append((item.pattern, meaning))
+            draft.shapes.append((item.pattern, len(draft.meanings) - 1))
     for family in kb.models:
         implied: dict[str, FactValue] = {"model.moe": family.moe}
         if family.multimodal:
@@ -94,6 +96,7 @@ def make_lexicon(kb: Kb) -> Lexicon:
     for group in kb.language.same:
         draft.equate(group)
     return Lexicon(
+        tuple(draft.meanings),
         {phrase: tuple(meanings) for phrase, meanings in draft.phrases.items()},
         {phrase: tuple(meanings) for phrase, meanings in draft.substrings.items()},
         tuple(draft.shapes),
@@ -101,25 +104,38 @@ def make_lexicon(kb: Kb) -> Lexicon:
         draft.same_substrings,
         {wrong.lower(): right.lower() for wrong, right in kb.language.misspelt.items()},
         frozenset(word for entry in kb.language.ignore for word in tokens(entry)),
+        _reach((*draft.phrases, *draft.same)),
     )
+
+
+def _reach(phrases: Iterable[str]) -> dict[str, int]:
+    reach: dict[str, int] = {}
+    for phrase in phrases:
+        first, *rest = phrase.split(" ")
+        if rest:
+            reach[first] = max(reach.get(first, 1), len(rest) + 1)
+    return reach
 
 
 class _Draft:
     """A lexicon in the making."""
 
     def __init__(self) -> None:
-        self.phrases: dict[str, list[Meaning]] = {}
-        self.substrings: dict[str, list[Meaning]] = {}
-        self.shapes: list[tuple[str, Meaning]] = []
+        self.meanings: list[Meaning] = []
+        self.phrases: dict[str, list[int]] = {}
+        self.substrings: dict[str, list[int]] = {}
+        self.shapes: list[tuple[str, int]] = []
         self.same: dict[str, str] = {}
         self.same_substrings: dict[str, str] = {}
 
     def learn(self, words: Iterable[str], meaning: Meaning) -> None:
+        index = len(self.meanings)
+        self.meanings.append(meaning)
         for word in words:
             if _CJK.search(word):
-                self.substrings.setdefault(word.lower(), []).append(meaning)
+                self.substrings.setdefault(word.lower(), []).append(index)
             elif normal := " ".join(tokens(word)):
-                self.phrases.setdefault(normal, []).append(meaning)
+                self.phrases.setdefault(normal, []).append(index)
 
     def equate(self, group: tuple[str, ...]) -> None:
         canonical = "".join(tokens(group[0]))
@@ -152,10 +168,6 @@ class Reader:
         self._lexicon = lexicon
         self._shapes = [(re.compile(pattern), meaning) for pattern, meaning in lexicon.shapes]
         self._substrings = sorted(lexicon.substrings, key=len, reverse=True)
-        self._reach: dict[str, int] = {}  # first word → how many words a phrase that begins with it may have
-        for phrase in (*lexicon.phrases, *lexicon.same):
-            parts = phrase.split(" ")
-            self._reach[parts[0]] = max(self._reach.get(parts[0], 1), len(parts))
         self._same_substrings = sorted(lexicon.same_substrings, key=len, reverse=True)
 
     def read(self, text: str, known: Collection[str] | None = None) -> Reading:
@@ -175,7 +187,7 @@ class Reader:
         while at < len(words):
             size, phrase = self._longest_phrase(words, at)
             for meaning in lexicon.phrases.get(phrase, ()):
-                found.state(meaning, phrase)
+                found.state(lexicon.meanings[meaning], phrase)
             if phrase in lexicon.same:
                 if lexicon.same[phrase] not in lexicon.ignore:
                     left.append(lexicon.same[phrase])
@@ -188,11 +200,11 @@ class Reader:
         """Take out what is recognised by shape or in scripts that write no spaces."""
         for shape, meaning in self._shapes:
             if match := shape.search(lowered):
-                found.state(meaning, match.group(0))
+                found.state(self._lexicon.meanings[meaning], match.group(0))
         for phrase in self._substrings:
             if phrase in lowered:
                 for meaning in self._lexicon.substrings[phrase]:
-                    found.state(meaning, phrase)
+                    found.state(self._lexicon.meanings[meaning], phrase)
                 lowered = lowered.replace(phrase, " ")
         return lowered
 
@@ -216,7 +228,7 @@ class Reader:
         """Return the longest known phrase that begins here; the word alone where none does."""
         phrases, same = self._lexicon.phrases, self._lexicon.same
         first = words[at]
-        for size in range(min(self._reach.get(first, 1), len(words) - at), 1, -1):
+        for size in range(min(self._lexicon.reach.get(first, 1), len(words) - at), 1, -1):
             phrase = " ".join(words[at : at + size])
             if phrase in phrases or phrase in same:
                 return size, phrase

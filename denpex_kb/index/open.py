@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ from urllib.parse import quote
 import msgspec
 
 from denpex_kb.errors import IndexUnusableError, UnknownEntryError
-from denpex_kb.index.concepts import Lexicon
+from denpex_kb.index.concepts import Lexicon, Reader
 from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources
 from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.model.kb import Kb
-from denpex_kb.model.rules import RuleSet
+from denpex_kb.model.rules import Rule, RuleSet, ScanPattern
 
 if TYPE_CHECKING:
     import hyperscan
@@ -45,6 +45,7 @@ class Index:
         """
         self.path = path
         self.notices = list(notices)
+        self._columns: dict[str, tuple[frozenset[str], ...]] = {}
         mode = "mode=ro&immutable=1" if immutable else "mode=ro"
         self._database = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, check_same_thread=False)
         if self.meta("schema") != SCHEMA:
@@ -68,9 +69,15 @@ class Index:
         return bytes(row[0])
 
     @cached_property
+    def by_id(self) -> dict[str, Rule]:
+        """The rules of all entries; a question needs no patterns."""
+        return {rule.id: rule for rule in msgspec.msgpack.decode(self._blob("rules"), type=tuple[Rule, ...])}
+
+    @cached_property
     def rules(self) -> RuleSet:
         """The rules and patterns of all entries."""
-        return msgspec.msgpack.decode(self._blob("rules"), type=RuleSet)
+        patterns = msgspec.msgpack.decode(self._blob("patterns"), type=tuple[ScanPattern, ...])
+        return RuleSet(tuple(self.by_id.values()), patterns)
 
     @cached_property
     def kb(self) -> Kb:
@@ -81,6 +88,11 @@ class Index:
     def lexicon(self) -> Lexicon:
         """The vocabulary of questions."""
         return msgspec.msgpack.decode(self._blob("lexicon"), type=Lexicon)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """The reader of questions."""
+        return Reader(self.lexicon)
 
     @cached_property
     def database(self) -> hyperscan.Database:
@@ -173,18 +185,55 @@ class Index:
 
     def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
         """Return the words of each column of the text index for some entries."""
-        marks = ",".join("?" * len(entry_ids))
-        query = (
-            "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only question marks are put in)
-            f" where id in ({marks})"
-        )
-        rows = self._database.execute(query, tuple(entry_ids))
-        return {str(row[0]): tuple(frozenset(str(column).split()) for column in row[1:]) for row in rows}
+        missing = [entry_id for entry_id in entry_ids if entry_id not in self._columns]
+        if missing:
+            marks = ",".join("?" * len(missing))
+            query = (
+                "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only question marks are put in)
+                f" where id in ({marks})"
+            )
+            for row in self._database.execute(query, missing):
+                self._columns[str(row[0])] = tuple(frozenset(str(column).split()) for column in row[1:])
+        return {entry_id: self._columns[entry_id] for entry_id in entry_ids}
 
     @cached_property
-    def terms(self) -> dict[str, int]:
+    def terms(self) -> Terms:
         """In how many entries each word of the text index stands."""
-        return {str(term): int(count) for term, count in self._database.execute("select term, doc from entry_terms")}
+        return Terms(self._database)
+
+
+class Terms(Mapping[str, int]):
+    """Word → number of entries that hold it; asked for word by word, read whole only to find misspellings."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Keep the open index."""
+        self._database = database
+        self._known: dict[str, int] = {}
+
+    def __getitem__(self, word: str) -> int:
+        """Return the number of entries that hold a word."""
+        count = self._count(word)
+        if not count:
+            raise KeyError(word)
+        return count
+
+    def __contains__(self, word: object) -> bool:
+        """Say whether any entry holds a word."""
+        return isinstance(word, str) and self._count(word) > 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through all words."""
+        return (str(row[0]) for row in self._database.execute("select term from entry_terms"))
+
+    def __len__(self) -> int:
+        """Count the words."""
+        return int(self._database.execute("select count(*) from entry_terms").fetchone()[0])
+
+    def _count(self, word: str) -> int:
+        if word not in self._known:
+            row = self._database.execute("select doc from entry_terms where term = ?", (word,)).fetchone()
+            self._known[word] = int(row[0]) if row else 0
+        return self._known[word]
 
 
 def open_index(catalogs: Sequence[Path] = ()) -> Index:
@@ -215,7 +264,7 @@ def _cached_index(sources: Sources, notices: list[str]) -> Index:
         try:
             index = Index(path, notices)
             if index.meta("fingerprint") == sources.fingerprint():
-                _ = index.size, index.rules  # a damaged file is noticed here, not in mid-answer
+                _ = index.size, index.by_id  # a damaged file is noticed here, not in mid-answer
                 return index
             index.close()
         except _UNREADABLE:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,8 +39,12 @@ class Sources(Struct, frozen=True):
 
     def fingerprint(self) -> str:
         """Return a cheap digest of names, sizes and times, that changes whenever a file does."""
+        import hashlib  # 15 ms that an installed Denpex need not spend
+
         digest = hashlib.sha256()
-        for path in self.files():
+        # the form of an index follows from the code that writes it
+        code = (path for room in ("catalog", "index", "model") for path in sorted((_PACKAGE / room).glob("*.py")))
+        for path in (*code, *self.files()):
             try:
                 status = path.stat()
             except OSError:
@@ -52,6 +54,8 @@ class Sources(Struct, frozen=True):
 
     def content_hash(self) -> str:
         """Return a digest of the contents, the same on every machine."""
+        import hashlib
+
         digest = hashlib.sha256()
         for folder in (self.kb, *self.catalogs):
             for path in Sources(self.kb, (folder,)).files() if folder != self.kb else Sources(self.kb, ()).files():
@@ -76,6 +80,8 @@ def packaged_index() -> Path | None:
 
 def cache_folder() -> Path:
     """Return a folder for compiled indexes: the user's cache, or a private temporary one where that is read-only."""
+    import tempfile
+
     import platformdirs
 
     wanted = os.environ.get("DENPEX_CACHE")

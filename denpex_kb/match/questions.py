@@ -20,7 +20,7 @@ _CONCEPT = 1.25
 _IMPLIED = 0.5
 _CEILING = 0.86  # a few words never reach the confidence of a log
 _SLOPE, _MIDDLE = 5.0, 0.33  # fitted on labelled questions: at a raw score of 0.40 half of the answers are right
-_CANDIDATES = 60
+_CANDIDATES = 40
 _UNSTATED = 0.8  # for each required fact that the question does not state
 _UNHEARD = 2.5  # the weight of a word that no entry holds
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
@@ -69,7 +69,7 @@ def answer(
     found = index.search([token for item in items for token in item.tokens], _CANDIDATES)
     ids = list(dict.fromkeys([*(found_.id for found_ in found), *hits]))
     columns = index.columns(ids) if ids else {}
-    rules = {rule.id: rule for rule in index.rules.rules}
+    rules = index.by_id
     scored: list[tuple[float, float, Rule, tuple[Evidence, ...], tuple[str, ...]]] = []
     ruled_out: list[RuledOut] = []
     best_coverage = 0.0

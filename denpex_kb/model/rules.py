@@ -62,4 +62,8 @@ class RuleSet(Struct, frozen=True):
 
     rules: tuple[Rule, ...]
     patterns: tuple[ScanPattern, ...]
-    generic: frozenset[str]  # entries that only say what kind of thing happened
+
+    @property
+    def generic(self) -> frozenset[str]:
+        """The entries that only say what kind of thing happened."""
+        return frozenset(rule.id for rule in self.rules if rule.standing != "specific")

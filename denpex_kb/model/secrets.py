@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
-
-import msgspec
 
 HIDDEN = "[hidden]"
 T = TypeVar("T")
@@ -37,9 +36,6 @@ _NAMED = (
     r"(?P<netrc>\blogin \S{1,100} password )(?P<word>\S{1,200})",
 )
 _KEY_BLOCK = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.{0,8000}?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
-_SHAPE = re.compile("|".join(_SHAPES))
-_BLOCK = re.compile(_KEY_BLOCK)
-_PAIRS = [re.compile(pattern, re.IGNORECASE if "bearer" not in pattern else 0) for pattern in _NAMED]
 # One of these stands in every text that holds a secret: most lines are done after this one look.
 _HINT = re.compile(
     r"hf_|api_org_|gh[pousr]_|github_pat|glpat|[srp]k[-_]|AKIA|ASIA|AGPA|AROA|AIza|ya29|xox|npm_|pypi-|dop_v1|nvapi"
@@ -67,11 +63,19 @@ def hide_secrets(text: str, replace: Replace = _always_hidden) -> str:
     """
     if not _HINT.search(text):
         return text
-    text = _BLOCK.sub(lambda match: replace(match.group(0)), text)
-    text = _SHAPE.sub(lambda match: replace(match.group(0)), text)
-    for pattern in _PAIRS:
+    block, shape, *pairs = _compiled()
+    text = block.sub(lambda match: replace(match.group(0)), text)
+    text = shape.sub(lambda match: replace(match.group(0)), text)
+    for pattern in pairs:
         text = pattern.sub(lambda match: _pair(match, replace), text)
     return text
+
+
+@cache
+def _compiled() -> list[re.Pattern[str]]:
+    """Compile the patterns when a text first asks for them: most commands never do."""
+    pairs = [re.compile(pattern, re.IGNORECASE if "bearer" not in pattern else 0) for pattern in _NAMED]
+    return [re.compile(_KEY_BLOCK), re.compile("|".join(_SHAPES)), *pairs]
 
 
 def _pair(match: re.Match[str], replace: Replace) -> str:
@@ -90,6 +94,8 @@ def _is_telling(name: str, value: str) -> bool:
 
 def without_secrets(value: T) -> T:
     """Return a struct of which no text holds a secret; the same object where there was none."""
+    import msgspec
+
     encoded = msgspec.json.encode(value).decode()
     if not _HINT.search(encoded):
         return value

@@ -1,4 +1,4 @@
-"""The traceback behind the first error, cut down to what tells: read again from the input, for unknown failures only."""
+"""The traceback behind the first error, cut down to what tells; read again from the input where no entry names it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from denpex_kb.model.flight import Trace
 from denpex_kb.model.rules import RuleSet
 from denpex_kb.model.stacks import Process
 from denpex_kb.read.flight import LIMIT as TRACE_LIMIT
-from denpex_kb.read.flight import RefusedError, looks_like_trace, read_flight
+from denpex_kb.read.flight import Flight, RefusedError, looks_like_trace, read_flight
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.stacks import LIMIT as STACK_LIMIT
 from denpex_kb.read.stacks import StackReader, is_json_dump, json_dump_as_text
@@ -42,11 +42,18 @@ class Dumps:
         first = next(iterator, b"")
         self._end = _End()
         if looks_like_trace(first):
-            return self._trace(_join(first, iterator, TRACE_LIMIT), origin, notes)
-        if is_json_dump(first):
-            data = _join(first, iterator, STACK_LIMIT)
-            text = json_dump_as_text(data)
-            return self._end.keep((text if text is not None else data,)), origin
+            first = _join(first, iterator, TRACE_LIMIT)
+            try:
+                flight = read_flight(first, origin.name, origin.rank)
+            except RefusedError as error:
+                notes.append(f"{origin.name}: not read as a trace: {error}")
+                return None
+            if flight is not None:
+                return self._trace(flight, origin, notes)
+        elif is_json_dump(first):
+            first = _join(first, iterator, STACK_LIMIT)
+            text = json_dump_as_text(first)
+            first = text if text is not None else first
         return self._end.keep(chain((first,), iterator) if first else ()), origin
 
     def close(self, reading: Reading) -> None:
@@ -71,14 +78,7 @@ class Dumps:
                 reading.last.attempt = attempt
         return locate(self._processes, self._traces, readings, self._rules, notes, world_size)
 
-    def _trace(self, data: bytes, origin: Origin, notes: list[str]) -> tuple[Iterable[bytes], Origin] | None:
-        try:
-            flight = read_flight(data, origin.name, origin.rank)
-        except RefusedError as error:
-            notes.append(f"{origin.name}: not read as a trace: {error}")
-            return None
-        if flight is None:
-            return (data,), origin
+    def _trace(self, flight: Flight, origin: Origin, notes: list[str]) -> tuple[Iterable[bytes], Origin]:
         self._traces += flight.traces
         self.facts += flight.facts
         known = [trace.rank for trace in flight.traces]

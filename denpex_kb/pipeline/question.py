@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 from denpex_kb.derive.models import derive_model_facts
-from denpex_kb.index.concepts import Reader
 from denpex_kb.index.open import Index
 from denpex_kb.match import weights
 from denpex_kb.match.questions import Answer, answer
@@ -14,7 +13,7 @@ from denpex_kb.model.conditions import spell
 from denpex_kb.model.diagnosis import Diagnosis, Evidence, InputInfo, Near, Verdict
 from denpex_kb.model.events import Seen
 from denpex_kb.model.facts import Fact, FactSet
-from denpex_kb.pipeline.assemble import fact_values, with_advice, with_signs
+from denpex_kb.pipeline.answer import fact_values, with_advice, with_signs
 from denpex_kb.read.versions import named_versions
 
 SignatureHits = Callable[[str], dict[str, list[Seen]]]
@@ -47,8 +46,7 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
         index: the open index.
         quoted: finds signatures in a text; asked only where the question seems to quote a message.
     """
-    reader = Reader(index.lexicon)
-    reading = reader.read(text, known=index.terms)
+    reading = index.reader.read(text, known=index.terms)
     facts = FactSet(Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts)
     for fact in named_versions(text):
         facts.add(fact)

@@ -234,7 +234,7 @@ class _Parser:
 
     def feed(self, number: int, text: str) -> None:
         """Take the next line."""
-        if not text:
+        if not text or text.startswith("Traceback (most recent call first)"):  # py-bt, under the head of its thread
             return
         if self._head(number, text):
             return

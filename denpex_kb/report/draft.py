@@ -176,8 +176,8 @@ def front_signatures(proposals: Iterable[Proposal]) -> str:
         doubts = "".join(f"  # look here: {doubt}\n" for doubt in item.doubts)
         where = "" if item.where == "log" else f"    where: {item.where}\n"
         blocks.append(
-            f"{doubts}  - name: {item.name}\n    pattern: {_quoted(item.pattern)}\n    strength: {item.strength}\n{where}"
-            f"    example: {_quoted(item.example)}\n"
+            f"{doubts}  - name: {item.name}\n    pattern: {_quoted(item.pattern)}\n    strength: {item.strength}\n"
+            f"{where}    example: {_quoted(item.example)}\n"
         )
     return "".join(blocks)
 

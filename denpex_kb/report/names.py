@@ -1,4 +1,4 @@
-"""Names in logs that say whose cluster it is: hosts, users, addresses, e-mail addresses, paths; found by where they stand."""
+"""Names in logs that say whose cluster it is: hosts, users, addresses, paths; found by where they stand."""
 
 from __future__ import annotations
 
@@ -49,12 +49,21 @@ _IN_CONTEXT = (
 _USER = (
     re.compile(r"(?:/home|/Users|/users|/nfs/home|/export/home|/data/home)/([A-Za-z][\w.-]{1,40})"),
     re.compile(
-        r"(?i)\b(?:user(?:name)?|owner|login|uid|submitted by|UserId)[\"']?\s{0,2}[=:]\s{0,2}[\"']?([A-Za-z][\w.-]{2,40})"
+        r"(?i)\b(?:user(?:name)?|owner|login|uid|submitted by|UserId)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"
+        r"([A-Za-z][\w.-]{2,40})"
     ),
     re.compile(r"(?<![\w.])([a-z][\w.-]{1,31})@(?=[a-z][a-z0-9-]{2,60}[:~ ])"),
 )
 _COMMON = frozenset(
-    ["root", "user", "users", "train", "training", "data", "model", "models", "none", "null", "true", "false", "main", "default", "localhost", "home", "admin", "ubuntu", "name", "id", "rank", "error", "warning", "info", "debug", "local", "global", "process", "worker", "gpu", "cuda", "nccl", "torch", "python", "host", "node", "server", "unknown", "static", "c10d", "etcd", "file", "env", "tcp", "the", "this", "that", "for", "and", "not", "with", "from", "auto", "all", "any", "self", "master", "launcher", "agent"]
+    re.findall(
+        r"\S+",
+        """
+        root user users train training data model models none null true false main default localhost home admin ubuntu
+        name id rank error warning info debug local global process worker gpu cuda nccl torch python host node server
+        unknown static c10d etcd file env tcp the this that for and not with from auto all any self master launcher
+        agent
+        """,
+    )
 )
 
 

@@ -47,7 +47,9 @@ def test_a_key_is_put_behind_the_last_of_its_mapping_with_the_indent_of_the_file
 
 def test_a_value_is_replaced_where_it_stands() -> None:
     assert edit_text("ds.json", DS, "bf16.enabled", False) == DS.replace('"enabled":true', '"enabled":false')
-    assert edit_text("a.yaml", ACCELERATE, "deepspeed_config.zero_stage", 2) == ACCELERATE.replace("zero_stage: 3", "zero_stage: 2")
+    assert edit_text("a.yaml", ACCELERATE, "deepspeed_config.zero_stage", 2) == ACCELERATE.replace(
+        "zero_stage: 3", "zero_stage: 2"
+    )
 
 
 def test_a_mapping_on_one_line_stays_on_one_line() -> None:
@@ -90,7 +92,9 @@ def test_adding_to_names_separated_by_commas() -> None:
     assert edit_text("a.yaml", "names: A,B\n", "names", "B", add=True) == "names: A,B\n"
 
 
-@pytest.mark.parametrize("key", ["train_micro_batch_size_per_gpu", "zero_optimization.offload_param", "bf16", "bf16.enabled"])
+@pytest.mark.parametrize(
+    "key", ["train_micro_batch_size_per_gpu", "zero_optimization.offload_param", "bf16", "bf16.enabled"]
+)
 def test_a_key_is_removed_without_a_trace(key: str) -> None:
     after = edit_text("ds.json", DS, key, None, remove=True)
     wanted: Any = json.loads(DS)
@@ -141,8 +145,12 @@ _CONFIGS = st.dictionaries(_KEYS, _VALUES, max_size=4)
 
 
 @settings(max_examples=300, deadline=None)
-@given(data=_CONFIGS, key=st.lists(_KEYS, min_size=1, max_size=3), value=_VALUES, indent=st.sampled_from([None, 1, 2, 4]))
-def test_any_json_is_changed_at_the_key_only_or_refused(data: Any, key: list[str], value: Any, indent: int | None) -> None:
+@given(
+    data=_CONFIGS, key=st.lists(_KEYS, min_size=1, max_size=3), value=_VALUES, indent=st.sampled_from([None, 1, 2, 4])
+)
+def test_any_json_is_changed_at_the_key_only_or_refused(
+    data: Any, key: list[str], value: Any, indent: int | None
+) -> None:
     text = json.dumps(data, indent=indent)
     try:
         after = edit_text("x.json", text, ".".join(key), value)
@@ -153,8 +161,12 @@ def test_any_json_is_changed_at_the_key_only_or_refused(data: Any, key: list[str
 
 
 @settings(max_examples=300, deadline=None)
-@given(data=_CONFIGS, key=st.lists(_KEYS, min_size=1, max_size=3), value=_VALUES, flow=st.sampled_from([None, False, True]))
-def test_any_yaml_is_changed_at_the_key_only_or_refused(data: Any, key: list[str], value: Any, flow: bool | None) -> None:
+@given(
+    data=_CONFIGS, key=st.lists(_KEYS, min_size=1, max_size=3), value=_VALUES, flow=st.sampled_from([None, False, True])
+)
+def test_any_yaml_is_changed_at_the_key_only_or_refused(
+    data: Any, key: list[str], value: Any, flow: bool | None
+) -> None:
     text = yaml.safe_dump(data, default_flow_style=flow)
     try:
         after = edit_text("x.yaml", text, ".".join(key), value)
@@ -200,4 +212,9 @@ def test_copies_are_never_overwritten_and_links_stay(tmp_path: Path) -> None:
     assert (first.read_text(), second.read_text(), real.read_text()) == ("1", "2", "3")
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ds.json", "real.json", "real.json.bak", "real.json.bak.1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ds.json",
+        "real.json",
+        "real.json.bak",
+        "real.json.bak.1",
+    ]

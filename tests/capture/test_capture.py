@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from denpex_kb import KnowledgeBase
+from denpex_kb.capture.command import nodes_for, run_capture
 from denpex_kb.capture.nodes import Node, here, over_kubernetes, over_slurm, over_ssh
 from denpex_kb.capture.run import collect, plan_text
 from denpex_kb.capture.script import MARK, node_script
@@ -159,3 +160,21 @@ def test_the_folder_is_read_by_diagnose(job: int, tmp_path: Path, kb: KnowledgeB
     collect([here()], tmp_path / "out", [job])
 
     assert kb.diagnose(tmp_path / "out", hung=True).verdict in ("stalled", "matched", "unknown")
+
+
+def test_nothing_is_run_without_consent(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    assert run_capture(tmp_path / "out", tell=told.append) is None
+
+    assert "sh -s < collect.sh" in told[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_where_it_collects() -> None:
+    assert [node.name for node in nodes_for()] == ["this-machine"]
+    assert [node.command[0] for node in nodes_for(hosts=["a", "b"])] == ["ssh", "ssh"]
+    assert [node.command[0] for node in nodes_for(job="12", hosts=["a"])] == ["srun"]
+    assert [node.command[0] for node in nodes_for(pods=["p-0"])] == ["kubectl"]
+    with pytest.raises(InputError):
+        nodes_for(job="12", pods=["p-0"])

@@ -67,6 +67,25 @@ def test_the_fault_of_a_sub_group_is_told_of_that_group() -> None:
     assert "ranks 4, 6, 7" in relation.text
 
 
+def test_what_differs_in_a_job_that_goes_on_is_passed_over() -> None:
+    job = Job(2)
+    for rank in range(2):
+        job.call(rank, size=100 + rank)
+
+    assert compare_traces(traces_of(job)) == ()
+
+
+def test_a_completed_gather_of_uneven_parts_is_no_mismatch() -> None:
+    job = rank_never_called(4, 2)
+    for rank in range(4):
+        job.entries[rank][1]["profiling_name"] = "nccl:all_gather"
+        job.entries[rank][1]["input_sizes"] = [[10 + rank]]
+
+    (relation,) = compare_traces(traces_of(job))
+
+    assert (relation.name, relation.ranks) == ("rank-lags", (2,))
+
+
 def test_sizes_may_differ_where_the_operation_lets_them() -> None:
     job = Job(4)
     for rank in range(4):

@@ -176,7 +176,10 @@ def test_the_same_place_of_some_ranks_says_nothing_of_all(roles: FrameRoles) -> 
 
 
 def test_one_process_of_eight_says_nothing(roles: FrameRoles) -> None:
-    assert find({0: ALL_REDUCE}, roles, 8).relations == ()
+    found = find({0: ALL_REDUCE}, roles, 8)
+
+    assert found.relations == ()
+    assert found.seen == "rank 0 in all_reduce (torch/distributed/distributed_c10d.py:2810) (stacks of 1 of 8 ranks)"
 
 
 def test_coverage_is_told(roles: FrameRoles) -> None:

@@ -212,6 +212,19 @@ def test_a_backtrace_of_gdb() -> None:
     ]
 
 
+def test_python_frames_of_gdb() -> None:
+    text = (
+        'Thread 1 (Thread 0x7ffff7d8a740 (LWP 4242) "python"):\nTraceback (most recent call first):\n'
+        '  File "/home/user/train.py", line 12, in step\n    loss.backward()\n'
+        '  File "/home/user/train.py", line 90, in <module>\n'
+    )
+
+    (process,) = read(text)
+
+    assert process.main is not None
+    assert [frame.text for frame in process.main.frames] == ["step (train.py:12)", "<module> (train.py:90)"]
+
+
 def test_backtraces_of_several_processes_follow_one_another() -> None:
     second = GDB.replace("Attaching to process 4242\n", "").replace("4242", "5252").replace("4250", "5260")
 
