@@ -12,6 +12,7 @@ import typer
 from denpex_kb import __version__
 from denpex_kb.cli import checking, fixing, reporting, verifying
 from denpex_kb.cli import kb as kb_commands
+from denpex_kb.cli import site as site_commands
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
 from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
@@ -26,6 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(kb_commands.app, name="kb")
+app.add_typer(site_commands.app, name="site")
 app.command()(fixing.fix)
 app.command()(verifying.verify)
 app.command()(checking.checklist)
@@ -170,10 +172,14 @@ def show(
     catalog: Catalogs = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,
+    page: Annotated[bool, typer.Option("--open", help="Open the entry's page in the browser instead.")] = False,
 ) -> None:
     """Print an entry, or list the entries whose ids begin so."""
     from denpex_kb.cli.browse import show_entry
 
+    if page:
+        out(site_commands.open_page(open_kb(catalog).entry(entry_id).id, catalog or []))
+        return
     show_entry(open_kb(catalog), entry_id, format, color)
 
 

@@ -100,6 +100,27 @@ def serve(
         server.server_close()
 
 
+def open_page(entry_id: str, catalogs: list[Path]) -> str:
+    """Open an entry's page in the browser: of the site that DENPEX_SITE names, or of one built into the cache.
+
+    Returns its address and a line feed, for terminals that have no browser.
+    """
+    import os
+    import webbrowser
+
+    from denpex_kb.hub.build import build_site
+    from denpex_kb.index.places import cache_folder
+
+    if published := os.environ.get("DENPEX_SITE"):
+        address = f"{published.rstrip('/')}/e/{entry_id}/"
+    else:
+        output = cache_folder() / "site"
+        build_site(_request(output, None, catalogs, None, None, only=False, search=False))
+        address = (output / "e" / entry_id / "index.html").resolve().as_uri()
+    webbrowser.open(address)
+    return f"{address}\n"
+
+
 def _request(
     output: Path,
     config: Path | None,

@@ -13,7 +13,7 @@ from denpex_kb.derive.collectives import Hang, Relation, missing_reporters, rank
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.ranks import Ranks
-from denpex_kb.model.events import Line, Seen
+from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.rules import RuleSet
 
 _BUSY = 30.0  # seconds after the hang began from which on a line shows that its rank did something else
@@ -126,6 +126,32 @@ def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation
     if gone == set(missing.ranks):
         return missing
     return structs.replace(missing, ranks=tuple(sorted(gone)))
+
+
+def aside(
+    readings: Iterable[Reading], seen: Iterable[Seen], progress: Iterable[Seen], rules: RuleSet
+) -> Relation | None:
+    """Return the rank whose last line is work of its own, while the last that others print is a step."""
+    ends = {(line.file, line.number) for reading in readings for line in reading.lasts.values()}
+    found: dict[int, Seen] = {}
+    for item in seen:
+        if (
+            item.line.rank is not None
+            and (item.line.file, item.line.number) in ends
+            and "aside" in mark_values(item, rules)
+        ):
+            found.setdefault(item.line.rank, item)
+    others = {item.line.rank for item in progress if item.line.rank is not None} - found.keys()
+    if len(found) != 1 or not others:
+        return None
+    rank, item = next(iter(found.items()))
+    return Relation(
+        "busy-while-others-wait",
+        f"the last line of rank {rank} is work of its own: {item.line.text[:80]}",
+        (rank,),
+        (item,),
+        culprit=True,
+    )
 
 
 def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:

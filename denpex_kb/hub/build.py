@@ -81,7 +81,8 @@ def _claim(output: Path) -> None:
     if output.is_dir() and any(output.iterdir()) and not (output / _MARKER).is_file():
         raise CatalogError(f"{output} holds files that no build made; give an empty folder for the site")
     output.mkdir(parents=True, exist_ok=True)
-    (output / _MARKER).touch()
+    if not (output / _MARKER).is_file():
+        (output / _MARKER).touch()
 
 
 def _recall(path: Path) -> _Memory:

@@ -72,7 +72,7 @@ def read_diagram(data: dict[str, object] | None) -> Diagram | None:
     if data is None:
         return None
     try:
-        diagram: Diagram = msgspec.convert(data, Diagram)  # type: ignore[arg-type]
+        diagram: Diagram = msgspec.convert(data, Diagram)
     except msgspec.ValidationError as error:
         raise ValueError(f"diagram: {error}") from error
     fault = _memory_fault(diagram) if isinstance(diagram, MemoryDiagram) else _ranks_fault(diagram)

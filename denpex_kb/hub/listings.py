@@ -233,10 +233,26 @@ def _frameworks(library: Library) -> Iterator[Listing]:
             title,
             "Framework",
             f"Failures that affect {title}, by the versions in which they occur.",
-            tuple(Group(versions, "v-" + slug(versions), _once(groups[versions])) for versions in order),
+            tuple(Group(versions, _anchor(versions), _once(groups[versions])) for versions in order),
             crumbs=(("Frameworks", "framework/"), (title, "")),
             count=len(library.by_framework[name]),
         )
+
+
+def _anchor(versions: str) -> str:
+    """Write a range as an element's id; `>=2` and `<2` are two."""
+    spelt = versions
+    for sign, word in (
+        (">=", "from-"),
+        ("<=", "to-"),
+        ("==", "is-"),
+        ("!=", "not-"),
+        ("~=", "like-"),
+        (">", "above-"),
+        ("<", "below-"),
+    ):
+        spelt = spelt.replace(sign, word)
+    return "v-" + slug(spelt)
 
 
 def _once(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -167,7 +167,7 @@ class Pages:
                 f"{path}index.md",
                 digest(self.shared, rows),
                 partial(_messages_markdown, rows, name, "../" * path.count("/")),
-            )  # type: ignore[misc]
+            )
 
     def _single(self) -> Iterator[Page]:
         library = self.library
@@ -213,7 +213,7 @@ class Pages:
         yield Page("index.md", digest(self.shared, everything), lambda: feeds.llms_text(library, self.config))
         yield Page("about/index.md", digest(self.shared), lambda: _about_markdown(self.config))
         for name, text in (("search", "Search"), ("paste", "Read a log")):
-            yield Page(f"{name}/index.md", digest(self.shared, name), partial(_tool_markdown, text, self.config))  # type: ignore[misc]
+            yield Page(f"{name}/index.md", digest(self.shared, name), partial(_tool_markdown, text, self.config))
 
     def _example(self) -> str:
         """Return a log to try the reader with: a short one of one file, of a hang where there is one."""

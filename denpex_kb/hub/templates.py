@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jinja2
 import msgspec
@@ -55,6 +56,7 @@ class Templates:
                 "md": lambda value: text.explain_placeholders(text.block(value), hints),
                 "mdi": lambda value: text.explain_placeholders(text.inline(value), hints),
                 "plain": text.plain,
+                "unbroken": text.unbroken,
                 "slug": text.slug,
                 "clip": text.clipped,
                 "json_ld": _json_ld,
@@ -71,7 +73,7 @@ class Templates:
         config = self._config
         root = "../" * path.count("/")
         if path == "404.html" and config.base:
-            root = f"{config.base}/"  # served at any depth
+            root = f"{urlsplit(config.base).path}/"  # served at any depth
         here = path.removesuffix("index.html")
         return self._environment.get_template(template).render(
             path=here,

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from denpex_kb.model.display import printable_lines
 
 _SCHEMES = re.compile(r"^(?:https?://|mailto:|#)", re.IGNORECASE)
+_NAME = re.compile(r"(\b[A-Za-z]\w*-\d\w*)")
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*(?:\.[a-z_]+)*)\}")
 
 
@@ -54,6 +55,16 @@ def explain_placeholders(html: Markup, hints: dict[str, str]) -> Markup:
         return f'<var title="{escape(hint)}">{match.group(0)}</var>'
 
     return Markup(_PLACEHOLDER.sub(one, str(html)))  # noqa: S704 (escaped text with escaped hints)
+
+
+def unbroken(text: str) -> Markup:
+    """Escape a title, and keep names such as ZeRO-3 on one line."""
+    parts = _NAME.split(visible(text))
+    held = (
+        f'<span class="nb">{escape(part)}</span>' if number % 2 else str(escape(part))
+        for number, part in enumerate(parts)
+    )
+    return Markup("".join(held))  # noqa: S704 (every piece was escaped)
 
 
 def slug(text: str) -> str:

@@ -45,7 +45,7 @@ def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: Fac
 
 
 def _undecided(condition: Condition, facts: FactSet) -> bool:
-    """Several versions of one package, of which some lie in the range ("fine on 4.52, hangs on 4.53"), decide nothing."""
+    """Say whether several versions are named and only some lie in the range ("fine on 4.52, hangs on 4.53")."""
     if condition.operator != "in":
         return False
     inside = [version_in(str(value), condition.values[0]) for value in facts.values(condition.fact)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -104,7 +104,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     file: Literal["deepspeed", "accelerate", "trainer"]
     key: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$")]  # dotted path
-    value: object = None  # any JSON value; {fact.name} in its strings is filled in
+    value: Any = None  # any JSON value; {fact.name} in its strings is filled in
     remove: bool = False  # take the key out instead
     add: bool = False  # keep what stands there: append to a list, or to names separated by commas
     when: tuple[str, ...] = ()  # conditions on facts; all must hold
@@ -143,7 +143,7 @@ class FrontMatter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     requires: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     preflight: Preflight | None = None
-    diagram: dict[str, object] | None = None
+    diagram: dict[str, Any] | None = None
     edits: tuple[Edit, ...] = ()
     result: VerifyResult | None = None
     action: Action

@@ -12,14 +12,16 @@ T = TypeVar("T")
 
 # What only a credential looks like; the minimum lengths are low, so that one that was cut off is hidden too.
 _SHAPES = (
-    r"\b(?:hf_|api_org_)[A-Za-z0-9]{8,}",
+    # digits or capitals, or length: hf_transfer is none
+    r"\b(?:hf_|api_org_)(?:(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}|[a-z]{20,})",
     r"\bgh[pousr]_[A-Za-z0-9]{8,}|\bgithub_pat_[A-Za-z0-9_]{8,}",
     r"\bglpat-[\w-]{8,}",
-    r"\b(?:sk|rk|pk)-(?:ant-|proj-|live-|test-|or-)?[A-Za-z0-9_-]{16,}|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8,}",
+    r"\b(?:sk|rk|pk)-(?:ant-|proj-|live-|test-|or-)?(?=[\w-]*\d)[A-Za-z0-9_-]{16,}",
+    r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8,}",
     r"\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{8,}",
     r"\bAIza[\w-]{16,}|\bya29\.[\w.-]{10,}",
     r"\bxox[abeoprs]-[A-Za-z0-9-]{8,}",
-    r"\bnpm_[A-Za-z0-9]{16,}|\bpypi-[A-Za-z0-9_-]{16,}|\bdop_v1_[a-f0-9]{16,}|\bnvapi-[\w-]{16,}",
+    r"\bnpm_[A-Za-z0-9]{16,}|\bpypi-(?=[\w-]*\d)[A-Za-z0-9_-]{16,}|\bdop_v1_[a-f0-9]{16,}|\bnvapi-[\w-]{16,}",
     r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{2,})?",
     r"\bwandb_v\d_[A-Za-z0-9_]{8,}",
 )
@@ -43,7 +45,8 @@ _HINT = re.compile(
 )
 # What a tokenizer's or a config's `token` holds and no secret does.
 _HARMLESS = re.compile(
-    r"^(?:<|\[|\{|\$|\*|None|null|true|false|\d[\d.,/]*$|int|str|Tensor|tensor|torch|self\b|auto|unused|\w{0,20}(?:Error|ids?|count|length)\b)",
+    r"^(?:<|\[|\{|\$|\*|None|null|true|false|\d[\d.,/]*$|int|str|Tensor|tensor|torch|self\b|auto|unused"
+    r"|\w{0,20}(?:Error|ids?|count|length)\b|[a-z_]{1,40}(?:\.[a-z_]{1,40}){1,6}[(\[]?$)",
     re.IGNORECASE,
 )
 

@@ -26,7 +26,8 @@ _LOG_SIGNS = re.compile(
 )
 # What a question holds that quotes a message: then its signatures are looked for as well.
 _QUOTES_MESSAGE = re.compile(
-    r"(?i:error|exception|xid|nccl|cuda|assert|fail|warn|timed? ?out|exit ?code|errno|signal|killed|=|\"|`|\[)|[a-z][A-Z]"
+    r"(?i:error|exception|xid|nccl|cuda|assert|fail|warn|timed? ?out|exit ?code|errno|signal|killed|=|\"|`|\[)"
+    r"|[a-z][A-Z]"
 )
 
 

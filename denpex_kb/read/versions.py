@@ -12,21 +12,25 @@ _NAMES = (
     r"|bitsandbytes|llama-?factory|ms-swift|axolotl|openrlhf"
 )
 _SPELT = {"pytorch": "torch", "llamafactory": "llama-factory"}
-_WORDS = re.compile(rf"\b({_NAMES})\b|(?<![\w.])v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)\b(?!\.\d|[a-z%])")
-_REACH = 90  # characters from a package's name to a version of it
+_NUMBER = r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)(?![\w.-]*[a-z%])"
+_FIRST = re.compile(rf"\b({_NAMES})\b[\s=<>:~(]*(?:version)?[\s=<>:~]*{_NUMBER}")
+# "fine on transformers 4.52.4, stuck from 4.53 on" names two versions of one package
+_FURTHER = re.compile(
+    rf".{{0,60}}?\b(?:from|since|to|on|in|with|after|before|until|and|or|vs|than|at|version|upgraded)\s+{_NUMBER}"
+)
 
 
 def named_versions(text: str) -> Iterator[Fact]:
-    """Find versions and the packages they belong to: each belongs to the package named last before it.
-
-    "Fine on transformers 4.52.4, stuck from 4.53 on" names two versions of one package.
-    """
-    package: str | None = None
-    since = 0
-    for match in _WORDS.finditer(text.lower()):
-        if match.group(1):
-            package, since = match.group(1), match.end()
-        elif package is not None and match.start() - since <= _REACH:
-            since = match.end()
-            name = _SPELT.get(package, package)
-            yield Fact(f"{name}.version", match.group(2), "question", text=f"{name} {match.group(2)}")
+    """Find the versions that stand behind a package's name, and further ones of the same package."""
+    text = text.lower()
+    matches = list(_FIRST.finditer(text))
+    ends = [following.start() for following in matches[1:]] + [len(text)]
+    for match, end in zip(matches, ends, strict=False):
+        name = _SPELT.get(match.group(1), match.group(1))
+        versions = [match.group(2)]
+        at = match.end()
+        while (further := _FURTHER.match(text, at, end)) is not None:
+            versions.append(further.group(1))
+            at = further.end()
+        for version in versions:
+            yield Fact(f"{name}.version", version, "question", text=f"{name} {version}")

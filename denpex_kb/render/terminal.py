@@ -25,7 +25,7 @@ ACTIONS = {
     "fix_code": "Change the code",
     "fix_environment": "Mend the environment",
     "escalate": "Escalate",
-    "capture": "Collect more",
+    "capture": "Find out more",
 }
 
 
@@ -162,7 +162,9 @@ def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
     if not diagnosis.hypotheses:
         rank = f" rank {error.rank}" if error.rank is not None else ""
         section.line(f"the first real error: {one_line(error.file)}:{error.line}{rank}", "dim")
-        section.line(error.text, "bad", 2)
+        began = diagnosis.initiating
+        if began is None or (began.file, began.line) != (error.file, error.line):  # else it stands above
+            section.line(error.text, "bad", 2)
     if diagnosis.core is not None:
         for frame in diagnosis.core.frames:
             tone: Tone = "bold" if frame.own else "dim"
@@ -285,6 +287,8 @@ def _read_on(diagnosis: Diagnosis, paper: Paper) -> None:
     if diagnosis.hypotheses:
         entry_id = diagnosis.hypotheses[0].id
         paper.section("MORE").line(f"denpex show {entry_id}  (also: fix, verify, checklist)", "dim")
+    elif diagnosis.first_error is not None:
+        paper.section("MORE").line("denpex kb new ID --hub HUB --from LOG  drafts an entry from this log", "dim")
 
 
 def _notes(diagnosis: Diagnosis, paper: Paper) -> None:

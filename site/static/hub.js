@@ -247,7 +247,7 @@
       if (others.length) result.append(list("Also possible", others.map((item) => [entryLink(item), ` (${Math.round(item.confidence * 100)} %)`])));
       if (!best && answer.near.length) result.append(list("Nearest, on weak signs only", answer.near.map((item) => [entryLink(item)])));
       if (answer.ruledOut.length) result.append(list("Ruled out", answer.ruledOut.map((item) => [entryLink(item), `: ${item.because}${item.line ? ` (line ${item.line})` : ""}`])));
-      if (answer.facts.length) result.append(list("Read from the log", answer.facts.map((fact) => [`${fact.name} = ${fact.values.join(", ")}`])));
+      if (answer.facts.length) result.append(list("Read from the log", answer.facts.map((fact) => [`${fact.name} = ${fact.values.join(", ")}`]), "facts"));
       result.hidden = false;
     }
 
@@ -256,7 +256,7 @@
       fill.style.width = `${share}%`;
       return make("div", { class: "meter", "aria-hidden": "true" }, fill);
     }
-    const list = (title, rows) => make("div", {}, make("h3", {}, title), make("ul", {}, ...rows.map((row) => make("li", {}, ...row))));
+    const list = (title, rows, kind = "") => make("div", {}, make("h3", {}, title), make("ul", { class: kind }, ...rows.map((row) => make("li", {}, ...row))));
 
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -18,14 +18,14 @@ from tests.conftest import CENTRAL, ENTRY, ROOT, Ran
 SAMPLES = ROOT / "catalog" / "deepspeed" / CENTRAL
 OOM = (
     "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of"
-    " 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the allocated memory 76.20 GiB is"
-    " allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated.\n"
+    " 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the allocated memory"
+    " 76.20 GiB is allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated.\n"
 )
 
 
 def steps(last: int) -> str:
     return "".join(
-        f"[2025-11-03 12:00:{number:02},123] [INFO] [logging.py:96:log_dist] [Rank 0] step={number}, skipped=0, lr=[0.1]\n"
+        f"[2025-11-03 12:00:{number:02},123] [INFO] [logging.py:96:log_dist] [Rank 0] step={number}, skipped=0, lr=0\n"
         for number in range(1, last + 1)
     )
 

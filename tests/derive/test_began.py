@@ -132,6 +132,13 @@ def test_deepspeed_names_the_command_it_started_last_whoever_was_killed() -> Non
     assert told.began.initiating is not None
 
 
+def test_the_rank_whose_last_line_is_work_of_its_own_is_waited_for() -> None:
+    steps = [f"[rank{rank}]: step {step} loss 2.0" for step in (1, 2) for rank in (0, 1)]
+    stop = "W1103 12:00:01.0 1 torch/x.py:1] Sending process 4201 closing signal SIGINT"
+    assert tell(*steps, "[rank0]: saving checkpoint at 2", stop).rank == 0
+    assert tell(*steps, "[rank0]: saving checkpoint at 2").began.initiating is None  # nothing has failed
+
+
 def test_every_conclusion_points_at_a_line_and_says_why() -> None:
     began = tell(raised(OOM, 3), timeout(0, 602), timeout(1, 602)).began.initiating
     assert began is not None

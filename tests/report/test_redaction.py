@@ -195,11 +195,32 @@ def test_what_names_nobody_stays(line: str) -> None:
         ('{\\"password\\": \\"hunter22\\"}', "hunter22"),
         ("wandb: login --api-key 0123456789abcdef0123", "0123456789abcdef0123"),
         ("key AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
-        ("token cut off at the end hf_abcdefghij", "hf_abcdefghij"),
+        ("token cut off at the end hf_aBcdefghij", "hf_aBcdefghij"),
     ],
 )
 def test_a_secret_is_hidden(text: str, secret: str) -> None:
     assert secret not in hide_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install hf_transfer hf_datasets",
+        "sk-learn-pipeline-with-a-long-name",
+        "Basic configuration is read",
+        "eos_token: <|im_end|>, pad_token_id = 151643, special_token='[MASK]'",
+        "Invalid user token.",
+        "KeyError: 'token_type_ids'",
+        "tokens per second: 128256.5",
+        "model.config.pad_token_id = tokenizer.pad_token_id",
+        'token = os.environ["HF_TOKEN"]',
+        "max_new_tokens=512 num_token=1048576",
+        "MASTER_ADDR=tcp://10.0.0.1:29500",
+        "wandb: Currently logged in",
+    ],
+)
+def test_what_only_sounds_like_a_secret_stays(text: str) -> None:
+    assert hide_secrets(text) == text
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])

@@ -1,0 +1,113 @@
+"""Entry text of a private catalog is taken for hostile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from denpex_kb.hub.highlight import highlight
+from denpex_kb.hub.svg import card
+from denpex_kb.hub.text import block, inline, plain
+
+from .conftest import Build
+from .pagecheck import read_page
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+BIDI = "user\u202eexe.txt\u2066\u200b"
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        EVIL,
+        "[x](javascript:alert(1))",
+        "[x](JaVaScRiPt:alert(1))",
+        "[x](data:text/html,<script>alert(1)</script>)",
+        "[x](vbscript:x)",
+        "[x](file:///etc/passwd)",
+        "<javascript:alert(1)>",
+        "![x](https://example.org/track.gif)",
+        "<iframe src='https://example.org'></iframe>",
+        '`"><script>alert(1)</script>`',
+        "<a href='#' onclick='alert(1)'>x</a>",
+        "```html\n</code></pre><script>alert(1)</script>\n```",
+        "| a |\n|---|\n| <b onmouseover=alert(1)> |",
+    ],
+)
+def test_markdown_gives_neither_code_nor_requests(markdown: str) -> None:
+    """HTML is shown as text, links have three schemes, pictures are left out."""
+    for html in (str(block(markdown)), str(inline(markdown))):
+        lowered = html.lower()
+        assert "<script" not in lowered
+        assert "<img" not in lowered
+        assert "<iframe" not in lowered
+        assert 'href="javascript' not in lowered
+        assert 'href="data' not in lowered
+        assert 'href="file' not in lowered
+        assert "<b " not in lowered
+        assert "<a href='#'" not in lowered
+
+
+def test_a_link_of_an_allowed_scheme_stays() -> None:
+    """https, http, mailto and fragments are links."""
+    for address in ("https://example.org/a", "http://example.org", "mailto:a@example.org", "#fix"):
+        assert f'href="{address}"' in inline(f"[x]({address})")
+
+
+def test_invisible_characters_are_made_visible() -> None:
+    """Bidirectional controls and zero-width characters become a mark everywhere."""
+    for shown in (
+        str(block(BIDI)),
+        str(inline(BIDI)),
+        str(highlight(BIDI, "python")),
+        plain(BIDI),
+        card(BIDI, "x", "y", "#fff"),
+    ):
+        assert "\ufffd" in shown
+        assert not set(shown) & {"\u202e", "\u2066", "\u200b"}
+
+
+def test_code_is_escaped_in_every_language() -> None:
+    """A highlighted snippet holds no element but spans."""
+    for language in ("python", "bash", "yaml", "json", "toml", "", "klingon"):
+        html = str(highlight(f'x = "{EVIL}" # {EVIL}', language))
+        assert "<script" not in html
+        assert "<img" not in html
+
+
+def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp_path: Path) -> None:
+    """Title, tags, messages, sample, drawing, questions and headings of an entry cannot break out of the page."""
+    path = private / "deepspeed" / "our-xyzzy-fails.md"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace('title: "A private failure', f'title: "{EVIL} {BIDI} failure')
+    text = text.replace("tags: [xyzzy]", 'tags: ["</script><script>alert(1)</script>", "../../../x"]')
+    text = text.replace(
+        'example: "RuntimeError: xyzzy plugh 7 failed"', f'example: "RuntimeError: xyzzy plugh 7 failed {EVIL}"'
+    )
+    text = text.replace('"our own cluster"', f'"{EVIL}"').replace('"xyzzy fails"', f'"$(rm -rf /) {EVIL}"')
+    text = text.replace(
+        "Nobody said plugh.",
+        f"Nobody said plugh. {EVIL} {BIDI} [x](javascript:alert(1)) ![x](https://example.org/x.png)",
+    )
+    text = text.replace(
+        "action:",
+        f'diagram: {{kind: ranks, caption: "{EVIL}", lanes: [{{name: "{EVIL}", steps: [{{work: "{EVIL}"}}]}}]}}\naction:',
+        1,
+    )
+    path.write_text(text, encoding="utf-8")
+    (path.with_suffix("")).mkdir()
+    (path.with_suffix("") / "positive-x.log").write_text(
+        f"RuntimeError: xyzzy plugh 7 failed {EVIL}\n", encoding="utf-8"
+    )
+    report = build()
+    assert report.findings == ()
+    for page in (tmp_path / "site").rglob("*.html"):
+        read = read_page(page)
+        raw = page.read_text(encoding="utf-8")
+        assert not set(raw) & {"\u202e", "\u2066", "\u200b"}, page
+        assert not any(name.startswith("on") for _, attributes in read.tags for name in attributes), page
+        assert all(item.get("src") or item.get("type") == "application/ld+json" for item in read.all("script")), page
+        assert all(not (item.get("src") or "").startswith("x") for item in read.all("img")), page
+        assert not any(link.lower().startswith(("javascript:", "data:")) for link in read.links), page
+    assert not (tmp_path / "x").exists()
