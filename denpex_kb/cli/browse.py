@@ -5,8 +5,7 @@ from __future__ import annotations
 from denpex_kb.api import KnowledgeBase
 from denpex_kb.cli.console import Colour, Format, out, paper
 from denpex_kb.errors import UnknownEntryError, UsageError
-from denpex_kb.model.entry import Summary
-from denpex_kb.model.entry import Entry
+from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.render import entries as pages
 from denpex_kb.render.json import entry_list, to_json
 

@@ -13,6 +13,7 @@ from denpex_kb import __version__
 from denpex_kb.cli import checking, fixing, reporting, verifying
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli import site as site_commands
+from denpex_kb.cli.capturing import capture
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
 from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(capture)
 app.add_typer(kb_commands.app, name="kb")
 app.add_typer(site_commands.app, name="site")
 app.command()(fixing.fix)

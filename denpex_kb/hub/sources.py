@@ -15,6 +15,7 @@ from denpex_kb.errors import CatalogError
 from denpex_kb.hub.introductions import Introduction, read_introductions
 from denpex_kb.hub.library import Library
 from denpex_kb.model.entry import Entry
+from denpex_kb.model.kb import Kb
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # code that decides what is in an entry or on a page: when it changes, everything is made anew
@@ -35,6 +36,8 @@ class ParseCache(msgspec.Struct):
     code: str = ""
     entries: dict[str, Parsed] = {}
     literals: dict[str, tuple[str, ...]] = {}  # of patterns, which take long to work out
+    kb: Kb | None = None
+    shared: str = ""  # digest of the code and of what `kb` was read from
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -76,11 +79,13 @@ def read_inputs(kb_folder: Path, catalogs: Sequence[Path], cache: ParseCache) ->
     """
     code = code_digest()
     if cache.code != code:
-        cache.code, cache.entries, cache.literals = code, {}, {}
-    try:
-        kb = load_kb(kb_folder)
-    except FileBroken as broken:
-        raise CatalogError("\n".join(map(str, broken.findings))) from broken
+        cache.code, cache.entries, cache.literals, cache.kb = code, {}, {}, None
+    shared = _shared_digest(code, kb_folder)
+    if cache.kb is None or cache.shared != shared:
+        try:
+            cache.kb, cache.shared = load_kb(kb_folder), shared
+        except FileBroken as broken:
+            raise CatalogError("\n".join(map(str, broken.findings))) from broken
     findings: list[Finding] = []
     parsed = dict(_read_entries(catalogs, cache, findings))
     if not parsed:
@@ -88,12 +93,16 @@ def read_inputs(kb_folder: Path, catalogs: Sequence[Path], cache: ParseCache) ->
     cache.entries = {str(path): item for path, item in parsed.items()}
     entries = {item.entry.id: item.entry for item in parsed.values()}
     files = {item.entry.id: path for path, item in parsed.items()}
-    shared = hashlib.blake2b(code.encode(), digest_size=12)
+    library = Library(entries.values(), files, cache.kb)
+    return Inputs(library, read_introductions(kb_folder / "hubs"), tuple(findings), shared)
+
+
+def _shared_digest(code: str, kb_folder: Path) -> str:
+    held = hashlib.blake2b(code.encode(), digest_size=12)
     for path in sorted(kb_folder.rglob("*")):
         if path.is_file():
-            shared.update(path.read_bytes())
-    library = Library(entries.values(), files, kb)
-    return Inputs(library, read_introductions(kb_folder / "hubs"), tuple(findings), shared.hexdigest())
+            held.update(path.name.encode() + b"\0" + path.read_bytes())
+    return held.hexdigest()
 
 
 def _read_entries(

@@ -69,7 +69,9 @@ def rank_entries(
     for rule in rules.rules:
         if rule.id not in hits and not any(signature.body == "relation" for signature in rule.signatures):
             continue
-        item = _score(rule, hits.get(rule.id, {}), facts, relations, place, overtaken or {})
+        item = _score(
+            rule, _standing_first(hits.get(rule.id, {}), overtaken or {}), facts, relations, place, overtaken or {}
+        )
         if item is None:
             continue
         if item.fit.contradicted:
@@ -86,6 +88,14 @@ def rank_entries(
     good = [item for item in hypotheses if best >= weights.MATCHED and item.confidence >= explained]
     near = [item for item in hypotheses if 0.08 <= item.confidence < weights.MATCHED and item not in good]
     return Ranking(tuple(good[:8]), tuple(ruled_out[:6]), tuple(near[:6]))
+
+
+def _standing_first(hits: Mapping[str, list[Seen]], overtaken: Mapping[tuple[str, int], bool]) -> dict[str, list[Seen]]:
+    """Put the lines that no progress followed in front: buffered output repeats some where they mean nothing."""
+    return {
+        name: sorted(lines, key=lambda seen: overtaken.get((seen.line.file, seen.line.number), False))
+        for name, lines in hits.items()
+    }
 
 
 def _score(

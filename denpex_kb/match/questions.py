@@ -23,6 +23,7 @@ _SLOPE, _MIDDLE = 5.0, 0.33  # fitted on labelled questions: at a raw score of 0
 _CANDIDATES = 40
 _UNSTATED = 0.8  # for each required fact that the question does not state
 _UNHEARD = 2.5  # the weight of a word that no entry holds
+_TELLING = 14.0  # evidence, in nats, of a question that names its failure
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
 # A hang ends in a time-out that is a crash to whoever sees it, and so on.
 _NEAR_KINDS = {
@@ -156,7 +157,8 @@ def _raw(coverage: float, covered: float, rule: Rule, facts: FactSet, quoted: li
     elif "strong" in strengths:
         raw += 0.3
     elif not symptoms and "phase" not in facts:
-        raw *= 0.62  # nothing is said to have gone wrong
+        # nothing is said to have gone wrong; only very telling words make up for it
+        raw *= 0.62 + 0.13 * min(1.0, covered / _TELLING)
     return raw
 
 

@@ -129,6 +129,16 @@ _SYSTEM = re.compile(
 _CODE = re.compile(r"^[\w.-]{1,60}\.(?:py|yaml|yml|json|sh|log|out|err|toml|cfg|txt|md|cu|cpp|cc|h|jsonl)$")
 
 
+# Ends of names that software gives to its own files: what failed is often told by them.
+_GIVEN = re.compile(
+    r"(?:(?:-(?:GPT|T5|BERT|Blended|Multimodal)Dataset)?-(?:train|valid|test)-\w{1,40}index\.npy"
+    r"|-BlendedDataset-\w{1,12}-dataset_(?:sample_)?index\.npy|_(?:doc|sample|shuffle)_idx\.npy"
+    r"|(?:(?:bf16_)?zero_pp_rank_\d+_)?mp_rank_\d+_(?:model|optim)_states\.pt|rng_state(?:_\d+)?\.pth"
+    r"|(?:optimizer|scheduler|scaler|training_args)\.(?:pt|bin)|(?:pytorch_|adapter_)?model[\w.-]{0,40}\.(?:bin|safetensors)"
+    r"|global_step\d+|checkpoint-\d+|latest|__\d+_\d+\.distcp|\.metadata)$"
+)
+
+
 def split_path(path: str) -> tuple[str, str] | None:
     """Split a path into what is the user's and what may stay; None where all of it may stay."""
     if _SYSTEM.match(path) or path in ("/", "~") or re.fullmatch(r"/[\w.-]{1,3}", path):
@@ -137,6 +147,10 @@ def split_path(path: str) -> tuple[str, str] | None:
     if known is not None:
         return (path[: known.start()], path[known.start() :]) if known.start() else None
     folder, _, name = path.rstrip("/").rpartition("/")
+    given = _GIVEN.search(path.rstrip("/"))
+    if given is not None and given.start() > 0:
+        at_start = path[given.start() - 1] == "/"
+        return path[: given.start()].rstrip("/"), f"/{'' if at_start else 'file'}{given.group(0)}"
     if folder and _CODE.match(name):
         return folder, f"/{name}"
     return path.rstrip("/"), "/" if path.endswith("/") else ""

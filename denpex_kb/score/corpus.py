@@ -265,6 +265,9 @@ def report_text(scores: Sequence[Score], *, failures: bool = True) -> str:
             if misplaced:
                 lines += ["", f"{score.part}: initiating rank wrong"]
             lines += [f"  {item.id}: expected {item.expected_rank}, got {item.rank}" for item in misplaced]
+    lines += ["", "confusion (expected, answered, how often)"]
+    for score in scores:
+        lines += [f"  {score.part}: {expected}, {answer}, {count}" for expected, answer, count in score.confusion]
     return "\n".join(lines) + "\n"
 
 

@@ -90,11 +90,8 @@ def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp
         "Nobody said plugh.",
         f"Nobody said plugh. {EVIL} {BIDI} [x](javascript:alert(1)) ![x](https://example.org/x.png)",
     )
-    text = text.replace(
-        "action:",
-        f'diagram: {{kind: ranks, caption: "{EVIL}", lanes: [{{name: "{EVIL}", steps: [{{work: "{EVIL}"}}]}}]}}\naction:',
-        1,
-    )
+    lanes = f'[{{name: "{EVIL}", steps: [{{work: "{EVIL}"}}]}}]'
+    text = text.replace("action:", f'diagram: {{kind: ranks, caption: "{EVIL}", lanes: {lanes}}}\naction:', 1)
     path.write_text(text, encoding="utf-8")
     (path.with_suffix("")).mkdir()
     (path.with_suffix("") / "positive-x.log").write_text(

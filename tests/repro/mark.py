@@ -128,7 +128,7 @@ def main() -> None:
         "leaves": leaves,
         "parameters": len(parameters),
         "marked": sum(hasattr(parameter, "ds_z3_leaf_module") for parameter in parameters),
-        "loss": float(loss),
+        "loss": float(loss.detach()),
     }
     sys.stdout.write("RESULT " + json.dumps(told) + "\n")
     sys.stdout.flush()
