@@ -72,7 +72,8 @@ def main() -> None:
             before = time.process_time()
             build_index(public_sources(), Path(folder) / "index.sqlite")
             spent.append(time.process_time() - before)
-        print(f"compile: {statistics.median(spent):.2f} s CPU for {kb.index.size} entries, {len(kb.index.rules.patterns)} patterns")
+        size = f"{kb.index.size} entries, {len(kb.index.rules.patterns)} patterns"
+        print(f"compile: {statistics.median(spent):.2f} s CPU for {size}")
 
 
 if __name__ == "__main__":

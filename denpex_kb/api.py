@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from denpex_kb.index.open import Index, open_index
-from denpex_kb.model.entry import Summary
 from denpex_kb.model.diagnosis import Diagnosis
-from denpex_kb.model.entry import Entry
+from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.pipeline.question import diagnose_question, looks_like_log
 
 if TYPE_CHECKING:

@@ -29,8 +29,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled indexes of the tests out of the user's cache; parallel workers share one."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "denpex-cache"
-    before = {name: os.environ.get(name) for name in ("DENPEX_CACHE", "DENPEX_CATALOG", "NO_COLOR", "FORCE_COLOR")}
+    before = {
+        name: os.environ.get(name)
+        for name in ("DENPEX_CACHE", "DENPEX_CONFIG", "DENPEX_CATALOG", "NO_COLOR", "FORCE_COLOR")
+    }
     os.environ["DENPEX_CACHE"] = str(folder)
+    os.environ["DENPEX_CONFIG"] = str(folder / "no-config.toml")
     for name in ("DENPEX_CATALOG", "NO_COLOR", "FORCE_COLOR"):
         os.environ.pop(name, None)
     yield

@@ -180,7 +180,8 @@ def test_a_plain_question_loads_only_what_it_needs() -> None:
         "import sys; sys.argv = ['denpex', 'ask', 'hang first forward mixtral zero3']\n"
         "from denpex_kb.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted(set(sys.modules) & {'rich', 'jinja2', 'markdown_it', 'sqlite_utils', 'hyperscan', 'yaml', 'rapidfuzz'}))"
+        "costly = {'rich', 'jinja2', 'markdown_it', 'sqlite_utils', 'hyperscan', 'yaml', 'rapidfuzz'}\n"
+        "print(sorted(set(sys.modules) & costly))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
@@ -188,7 +189,7 @@ def test_a_plain_question_loads_only_what_it_needs() -> None:
 
 
 def test_standard_input_is_read_for_a_dash() -> None:
-    log = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79 GiB\n"
+    log = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has 79 GiB\n"
     ran = subprocess.run(
         [sys.executable, "-m", "denpex_kb", "diagnose", "-"], input=log, capture_output=True, text=True, check=False
     )

@@ -92,7 +92,10 @@ def test_a_cut_index_is_noticed_as_well(own_cache: Path) -> None:
 
 
 def test_many_processes_may_compile_at_once(own_cache: Path, private: Path) -> None:
-    program = f"from denpex_kb import KnowledgeBase; print(KnowledgeBase.open([{str(private)!r}]).entry('our-xyzzy-fails').id)"
+    program = (
+        "from denpex_kb import KnowledgeBase\n"
+        f"print(KnowledgeBase.open([{str(private)!r}]).entry('our-xyzzy-fails').id)"
+    )
     running = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(4)

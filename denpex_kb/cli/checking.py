@@ -148,9 +148,7 @@ def walk(
             continue
         if said not in _KEYS:
             ask_again = sheet()
-            ask_again.line(
-                "s: seen, n: not seen, k: skip, b: back, q: quit (--state keeps the answers)", "warn"
-            )
+            ask_again.line("s: seen, n: not seen, k: skip, b: back, q: quit (--state keeps the answers)", "warn")
             out(ask_again.text())
             continue
         now = answered(now, index, _KEYS[said])

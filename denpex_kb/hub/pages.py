@@ -33,6 +33,11 @@ _CARD_COLOURS = {
 _EXAMPLE = 12 << 10  # bytes of a log to try the reader with
 
 
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
 def _same(data: str | bytes) -> str | bytes:
     return data
 
@@ -69,7 +74,9 @@ class Pages:
     @cached_property
     def rules(self) -> bytes:
         """The rules as JSON; made only when an entry's front matter changed."""
-        return paste.rules_json(self.library, self.cache.literals)
+        from denpex_kb.hub.rules import rules_json  # loads the compiler of rules, which most builds do not need
+
+        return rules_json(self.library, self.cache.literals)
 
     def pages(self) -> Iterator[Page]:
         """Go through every file of the site."""
@@ -104,9 +111,10 @@ class Pages:
         related = [entry.meta.specialises, *(item.id for item in entry.meta.lookalikes)]
         related += [word.strip("*") for word in entry.body.if_not.replace(":", " ").split() if word.startswith("**")]
         known = [library.by_id.get(library.aliases.get(item or "", item or "")) for item in related]
+        own = digest(self.shared, entry)
         depends = (
-            entry,
-            [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for paths in samples for path in paths],
+            own,
+            [(path.name, *_stamp(path)) for paths in samples for path in paths],
             [(other.id, other.meta.title, other.meta.kind) for other in (before, after, *known) if other],
             [(other.id, other.meta.title) for other in library.children.get(entry.id, ())],
             [tag for tag in entry.meta.tags if slug(tag) in self.shared_tags],
@@ -119,7 +127,7 @@ class Pages:
         path = f"e/{entry.id}/index.html"
         self.sitemap.append((f"e/{entry.id}/", entry.meta.verified.when.isoformat()))
         yield self._page(path, "entry.html", depends, context)
-        yield Page(f"e/{entry.id}/index.md", digest(self.shared, entry), lambda: markdown_page(entry, self.config))
+        yield Page(f"e/{entry.id}/index.md", own, lambda: markdown_page(entry, self.config))
         yield Page(
             f"e/{entry.id}/card.svg",
             digest(self.shared, entry.meta.title, entry.meta.hub, entry.meta.kind),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.read.prefixes import PrefixReader
 
 _MOST_FILES = 2
+_TEXTS = (".log", ".txt", ".err", ".out")
 _MOST_CHOICES = 4  # samples that are compared
 _MOST_BYTES = 1 << 20
 _MOST_LINES = 46  # shown of one file
@@ -39,17 +41,26 @@ class SampleFile(Struct, frozen=True):
 
 
 def sample_choices(entry_file: Path) -> list[list[Path]]:
-    """Return the files of each positive sample: one log, or those of the first two ranks."""
-    folder = entry_file.parent / entry_file.stem
-    if not folder.is_dir():
-        return []
+    """Return the files of the first positive samples: of each one log, or those of the first two ranks."""
     choices: list[list[Path]] = []
-    for sample in sorted(path for path in folder.iterdir() if path.name.startswith("positive-")):
-        files = sorted(path for path in sample.iterdir() if path.is_file()) if sample.is_dir() else [sample]
-        texts = [path for path in files if path.suffix in (".log", ".txt", ".err", ".out", "")]
+    for sample in _listed(str(entry_file.with_suffix(""))):
+        if not sample.name.startswith("positive-"):
+            continue
+        files = _listed(sample.path) if sample.is_dir() else [sample]
+        texts = [Path(file.path) for file in files if file.name.endswith(_TEXTS) or "." not in file.name]
         if texts:
             choices.append(texts[:_MOST_FILES])
-    return choices[:_MOST_CHOICES]
+        if len(choices) == _MOST_CHOICES:
+            break
+    return choices
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return []  # an entry without samples
 
 
 def best_sample(entry: Entry, choices: Sequence[Sequence[Path]], prefixes: PrefixReader) -> tuple[SampleFile, ...]:

@@ -160,10 +160,11 @@ def _unpacked(stream: IO[bytes], form: str) -> Iterator[bytes]:
     elif form == "gz":
         yield from _plain(cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")))
     elif form == "xz":
-        yield from _plain(cast("IO[bytes]", lzma.LZMAFile(stream)))
-    else:
-        with bz2.BZ2File(stream) as unpacked:
+        with lzma.LZMAFile(stream) as unpacked:
             yield from _plain(cast("IO[bytes]", unpacked))
+    else:
+        with bz2.BZ2File(stream) as unzipped:
+            yield from _plain(cast("IO[bytes]", unzipped))
 
 
 def _bounded(chunks: Iterable[bytes], path: Path, notes: list[str]) -> Iterator[bytes]:

@@ -44,9 +44,13 @@ def fenced(text: str, language: str = "") -> Iterator[str]:
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    for part in (_head, _action, _began, _why, _core, _fix, _collateral, _others, _tail):
+        yield from part(diagnosis)
+
+
+def _head(diagnosis: Diagnosis) -> Iterator[str]:
     best = diagnosis.hypotheses[0] if diagnosis.hypotheses else None
-    title = best.title if best else diagnosis.because
-    yield f"# {diagnosis.verdict.upper()}: {title}"
+    yield f"# {diagnosis.verdict.upper()}: {best.title if best else diagnosis.because}"
     yield ""
     if best:
         yield f"`{best.id}`, confidence {percent(best.confidence)}. {diagnosis.because}".rstrip()
@@ -54,33 +58,45 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.interpreted:
         yield f"Read as: {escape(diagnosis.interpreted)}"
         yield ""
-    if diagnosis.action:
-        helps = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[
-            diagnosis.action.restart_helps
-        ]
-        yield f"**Do now: {ACTIONS[diagnosis.action.kind]}.** {diagnosis.action.text}{helps}"
+
+
+def _action(diagnosis: Diagnosis) -> Iterator[str]:
+    action = diagnosis.action
+    if action is not None:
+        helps = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[action.restart_helps]
+        yield f"**Do now: {ACTIONS[action.kind]}.** {action.text}{helps}"
         yield ""
-    yield from _began(diagnosis)
+
+
+def _why(diagnosis: Diagnosis) -> Iterator[str]:
+    best = diagnosis.hypotheses[0] if diagnosis.hypotheses else None
     if best and best.evidence:
         yield "## Why"
         yield ""
         yield from (_evidence(item) for item in best.evidence)
         yield ""
-    if diagnosis.first_error and not best:
+    error = diagnosis.first_error
+    if error is not None and not best:
         yield "## The first real error"
         yield ""
-        yield f"{escape(diagnosis.first_error.file)}:{diagnosis.first_error.line}: {quoted(diagnosis.first_error.text)}"
+        yield f"{escape(error.file)}:{error.line}: {quoted(error.text)}"
         yield ""
-    if diagnosis.core is not None:
+
+
+def _core(diagnosis: Diagnosis) -> Iterator[str]:
+    core = diagnosis.core
+    if core is not None:
         yield "## Its traceback"
         yield ""
-        for frame in diagnosis.core.frames:
+        for frame in core.frames:
             code = f": {quoted(frame.code)}" if frame.code and frame.own else ""
             yield f"- {escape(frame.file)}:{frame.line} in {escape(frame.function)}{code}"
-        if diagnosis.core.left_out:
-            yield f"- and {diagnosis.core.left_out} frames of libraries"
+        if core.left_out:
+            yield f"- and {core.left_out} frames of libraries"
         yield ""
-    yield from _fix(diagnosis)
+
+
+def _collateral(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.collateral:
         yield "## Collateral"
         yield ""
@@ -88,15 +104,19 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
             ranks = f"ranks {spans(item.ranks)}: " if item.ranks else ""
             yield f"- {ranks}{item.event} × {item.count}, {item.because}: {quoted(item.first.text)}"
         yield ""
-    if diagnosis.hypotheses[1:] or diagnosis.nearest:
+
+
+def _others(diagnosis: Diagnosis) -> Iterator[str]:
+    others = [other for other in diagnosis.hypotheses[1:] if other.role != "collateral"][:4]
+    if others or diagnosis.nearest:
         yield "## What else it could be"
         yield ""
-        yield from (
-            f"- {percent(other.confidence)} `{other.id}`: {other.sign or other.title}"
-            for other in diagnosis.hypotheses[1:5]
-        )
+        yield from (f"- {percent(other.confidence)} `{other.id}`: {other.sign or other.title}" for other in others)
         yield from (f"- `{near.id}`: {escape(near.why_not)}" for near in diagnosis.nearest)
         yield ""
+
+
+def _tail(diagnosis: Diagnosis) -> Iterator[str]:
     for question in diagnosis.next_questions[:1]:
         yield f"**What decides:** {question.question} Find out: {quoted(question.how_to_find)}"
         yield ""

@@ -25,6 +25,7 @@ def log(tmp_path: Path) -> Path:
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "config" / "denpex" / "config.toml"
     path.parent.mkdir(parents=True)
+    monkeypatch.delenv("DENPEX_CONFIG", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return path
 
