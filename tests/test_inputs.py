@@ -20,8 +20,8 @@ OOM = (
     "[rank1]: Traceback (most recent call last):\n"
     '[rank1]:   File "/train/train.py", line 20, in <module>\n'
     "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of"
-    " 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the allocated memory 76.20 GiB is"
-    " allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated.\n"
+    " 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the allocated memory"
+    " 76.20 GiB is allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated.\n"
 )
 
 
