@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from denpex_kb.model.diagnosis import ActionAdvice, Diagnosis
 from denpex_kb.model.entry import Entry
 
-_STACKS = "the stacks of all ranks (`denpex capture` on every node while it hangs, or `py-spy dump --pid PID` per process)"
+_STACKS = "the stacks of all ranks (`denpex capture` on every node while it hangs, or `py-spy dump --pid PID`)"
 _RECORDER = (
     "the flight recorder (start with `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`,"
     " files /tmp/nccl_trace_rank_*)"

@@ -44,10 +44,16 @@ def paper(choice: Colour = Colour.AUTO) -> Paper:
     return Paper(width, colour=wants_colour(choice), unicode=encoding in ("utf8", "utf16", "utf32"))
 
 
-def out(text: str) -> None:
-    """Print to standard output; characters that it cannot show become question marks."""
+def out(text: str, *, cleaned: bool = False) -> None:
+    """Print to standard output; characters that it cannot show become question marks.
+
+    Args:
+        text: what to print.
+        cleaned: whether secrets are known to be hidden in it already.
+    """
     encoding = sys.stdout.encoding or "utf-8"
-    text = hide_secrets(text)  # what has slipped through is hidden here: no command prints a secret
+    if not cleaned:
+        text = hide_secrets(text)  # what has slipped through is hidden here: no command prints a secret
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 

@@ -27,13 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(capture)
 app.add_typer(kb_commands.app, name="kb")
 app.add_typer(site_commands.app, name="site")
-app.command()(fixing.fix)
-app.command()(verifying.verify)
-app.command()(checking.checklist)
-app.command()(reporting.report)
 
 _EXAMPLES = """denpex: why does this training run hang, and who began it?
 
@@ -151,15 +146,15 @@ def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> Non
     if form is Format.JSON:
         from denpex_kb.render.json import to_json
 
-        out(to_json(diagnosis))
+        out(to_json(diagnosis), cleaned=True)
     elif form is Format.MARKDOWN:
         from denpex_kb.render.markdown import diagnosis_markdown
 
-        out(diagnosis_markdown(diagnosis))
+        out(diagnosis_markdown(diagnosis), cleaned=True)
     else:
         from denpex_kb.render.terminal import render
 
-        out(render(diagnosis, paper(colour), quiet=quiet))
+        out(render(diagnosis, paper(colour), quiet=quiet), cleaned=True)
     raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 
@@ -201,6 +196,13 @@ def list_entries(
 
     filters = {"hub": hub, "phase": phase, "kind": kind, "framework": framework, "tag": tag}
     run(open_kb(catalog), {key: value for key, value in filters.items() if value is not None}, format, color)
+
+
+app.command()(capture)
+app.command()(fixing.fix)
+app.command()(verifying.verify)
+app.command()(checking.checklist)
+app.command()(reporting.report)
 
 
 @app.command()

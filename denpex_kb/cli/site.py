@@ -72,6 +72,7 @@ def serve(
     port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes any free one.")] = 8000,
 ) -> None:
     """Build the site, show it on this machine, and build again when a source changes."""
+    import sys
     import threading
 
     from denpex_kb.hub.build import build_site
@@ -93,6 +94,7 @@ def serve(
     stop = threading.Event()
     threading.Thread(target=watch, args=(watched, again, changes, stop), daemon=True).start()
     out(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl+C ends)\n")
+    sys.stdout.flush()  # also into a pipe, before it serves without end
     try:
         server.serve_forever()
     finally:

@@ -139,7 +139,7 @@ def _ranks(diagram: RanksDiagram, name: str) -> Markup:
         for column, step in enumerate(lane.steps):
             (kind, text), x = next(iter(step.items())), _LEFT + column * _COLUMN
             drawing.rect(x, top, _COLUMN - _GAP, _BOX, f"dg-{kind}", 6)
-            lines = balanced(text, 18)[:3]
+            lines = balanced(text, 17)[:3]
             start = top + _BOX / 2 + 4 - 6.5 * (len(lines) - 1)
             for number, line in enumerate(lines):
                 drawing.text(x + (_COLUMN - _GAP) / 2, start + 13 * number, line, f"dg-t dg-t-{kind}", anchor="middle")

@@ -193,7 +193,7 @@ def _box(item: ChecklistItem) -> Box:
     span = f"`{item.command}`"
     if not item.text.rstrip(" .").endswith(span):
         return Box(item.text, None)
-    return Box(item.text.rstrip(" .").removesuffix(span).rstrip(" :,") + ".", item.command)
+    return Box(item.text.rstrip(" .").removesuffix(span).rstrip(" :,.") + ".", item.command)
 
 
 def _lookalikes(entry: Entry, library: Library) -> list[LookAlike]:

@@ -54,7 +54,7 @@ def _template(example: str, entry: Entry, prefixes: PrefixReader) -> Message | N
     match = _KIND.match(text)
     kind = match.group(1) if match else ""
     text = text[match.end() :] if match else text
-    text = _NUMBER.sub("N", _PATH.sub("/…", text)).strip(" \"'")
+    text = _NUMBER.sub("N", _PATH.sub("/…", text)).strip(" \"'").lstrip("()#*>:,-–='\" ")
     if len(text) < 4:
         text, kind = kind, ""
     if not text:

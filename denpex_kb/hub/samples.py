@@ -58,7 +58,8 @@ def sample_choices(entry_file: Path) -> list[list[Path]]:
 def _listed(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)
+            # a link could lead out of the catalog, and what it leads to would be published
+            return sorted((entry for entry in found if not entry.is_symlink()), key=lambda entry: entry.name)
     except OSError:
         return []  # an entry without samples
 

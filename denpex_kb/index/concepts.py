@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 
 from msgspec import Struct
 
@@ -12,8 +13,7 @@ from denpex_kb.model.facts import FactValue
 from denpex_kb.model.kb import Kb
 
 _SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_CJK = re.compile(f"[{_SPACELESS}]+")
-_TOKEN = re.compile(rf"[{_SPACELESS}]+|[^\W_{_SPACELESS}]+")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 _MIN_FUZZY_LENGTH = 5
 _FUZZY_CUTOFF = 0.79
 
@@ -70,7 +70,23 @@ def token(fact: str, value: FactValue) -> str:
 
 def tokens(text: str) -> list[str]:
     """Split a text into lower-case words at everything but letters and digits."""
-    return _TOKEN.findall(text.lower())
+    return (_ASCII_TOKEN if text.isascii() else _any_token()).findall(text.lower())
+
+
+@cache
+def _any_token() -> re.Pattern[str]:
+    # classes of whole scripts take milliseconds to compile, and most questions are ASCII
+    return re.compile(rf"[{_SPACELESS}]+|[^\W_{_SPACELESS}]+")
+
+
+@cache
+def _spaceless() -> re.Pattern[str]:
+    return re.compile(f"[{_SPACELESS}]+")
+
+
+def is_spaceless(text: str) -> bool:
+    """Say whether a text holds a script that writes no spaces."""
+    return not text.isascii() and bool(_spaceless().search(text))
 
 
 def singular(word: str) -> str:
@@ -132,7 +148,7 @@ class _Draft:
         index = len(self.meanings)
         self.meanings.append(meaning)
         for word in words:
-            if _CJK.search(word):
+            if is_spaceless(word):
                 self.substrings.setdefault(word.lower(), []).append(index)
             elif normal := " ".join(tokens(word)):
                 self.phrases.setdefault(normal, []).append(index)
@@ -140,7 +156,7 @@ class _Draft:
     def equate(self, group: tuple[str, ...]) -> None:
         canonical = "".join(tokens(group[0]))
         for word in group:
-            if _CJK.search(word):
+            if is_spaceless(word):
                 self.same_substrings[word.lower()] = canonical
             else:
                 self.same[" ".join(tokens(word))] = canonical
@@ -266,7 +282,7 @@ class Reader:
 
 def _leftover(word: str, known: Collection[str] | None) -> bool:
     """Say whether a word is what remains around recognised phrases of other scripts, or a number of no meaning."""
-    return bool(_CJK.search(word)) or (word.isdigit() and known is not None and word not in known)
+    return is_spaceless(word) or (word.isdigit() and known is not None and word not in known)
 
 
 def _nearest(word: str, candidates: Collection[str]) -> str | None:

@@ -12,16 +12,18 @@ from denpex_kb.advise.questions import next_questions
 from denpex_kb.index.open import Index
 from denpex_kb.model.diagnosis import Attempt, Diagnosis, Hypothesis, SeenValue
 from denpex_kb.model.facts import FactSet
-from denpex_kb.model.secrets import without_secrets
 
 
 def with_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis:
-    """Add what the best hypothesis lets one say, and the question that would decide."""
+    """Add what the best hypothesis lets one say, and the question that would decide.
+
+    What the diagnosis quotes of the input must be free of secrets already, or become so afterwards.
+    """
     attempts = tuple(_acted(attempt, index) for attempt in diagnosis.attempts)
     if not diagnosis.hypotheses:
-        return without_secrets(structs.replace(diagnosis, attempts=attempts, action=fallback_action(diagnosis)))
+        return structs.replace(diagnosis, attempts=attempts, action=fallback_action(diagnosis))
     advice = advise(index.entry(diagnosis.hypotheses[0].id), facts, index.kb, diagnosis.targets)
-    advised = structs.replace(
+    return structs.replace(
         diagnosis,
         attempts=attempts,
         action=advice.action,
@@ -30,7 +32,6 @@ def with_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis
         checklist=advice.checklist,
         next_questions=next_questions(diagnosis.hypotheses, index.by_id, facts, index.kb),
     )
-    return without_secrets(advised)
 
 
 def _acted(attempt: Attempt, index: Index) -> Attempt:

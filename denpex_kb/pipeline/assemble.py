@@ -28,6 +28,7 @@ from denpex_kb.model.diagnosis import (
     Verdict,
 )
 from denpex_kb.model.facts import FactSet
+from denpex_kb.model.secrets import without_secrets
 from denpex_kb.pipeline.answer import fact_values, with_advice, with_signs
 
 _OUTCOMES: dict[str, Outcome] = {
@@ -92,7 +93,7 @@ def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: R
         first_error=_first_error(last.began),
         because=because,
     )
-    return with_advice(diagnosis, facts, index)
+    return without_secrets(with_advice(diagnosis, facts, index))
 
 
 def _verdict(last: Pieces) -> tuple[Verdict, str]:

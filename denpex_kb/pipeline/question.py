@@ -13,6 +13,7 @@ from denpex_kb.model.conditions import spell
 from denpex_kb.model.diagnosis import Diagnosis, Evidence, InputInfo, Near, Verdict
 from denpex_kb.model.events import Seen
 from denpex_kb.model.facts import Fact, FactSet
+from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.pipeline.answer import fact_values, with_advice, with_signs
 from denpex_kb.read.versions import named_versions
 
@@ -47,6 +48,7 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
         index: the open index.
         quoted: finds signatures in a text; asked only where the question seems to quote a message.
     """
+    text = hide_secrets(text)
     reading = index.reader.read(text, known=index.terms)
     facts = FactSet(Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts)
     for fact in named_versions(text):

@@ -108,3 +108,14 @@ def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp
         assert all(not (item.get("src") or "").startswith("x") for item in read.all("img")), page
         assert not any(link.lower().startswith(("javascript:", "data:")) for link in read.links), page
     assert not (tmp_path / "x").exists()
+
+
+def test_a_sample_that_leads_out_of_the_catalog_is_not_published(build: Build, private: Path, tmp_path: Path) -> None:
+    """A symbolic link among the samples is passed over."""
+    secret = tmp_path / "secret.log"
+    secret.write_text("RuntimeError: xyzzy plugh 7 failed, key = 0123456789\n", encoding="utf-8")
+    folder = private / "deepspeed" / "our-xyzzy-fails"
+    folder.mkdir()
+    (folder / "positive-x.log").symlink_to(secret)
+    build()
+    assert "0123456789" not in (tmp_path / "site" / "e" / "our-xyzzy-fails" / "index.html").read_text(encoding="utf-8")

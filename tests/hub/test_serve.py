@@ -48,6 +48,17 @@ def test_wrong_arguments_are_told(
     assert "Traceback" not in ran.err
 
 
+def test_show_opens_the_page(run: Callable[..., Ran], private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show --open` opens the page of the site that DENPEX_SITE names, by id or by an older one."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("DENPEX_SITE", "https://example.org/kb/")
+    ran = run("show", "deepspeed-moe-zero3-hang", "--open")
+    assert ran.status == 0
+    assert opened == ["https://example.org/kb/e/deepspeed-moe-zero3-leaf-modules/"]
+    assert ran.out.strip() == opened[0]
+
+
 def test_a_change_reaches_the_browser(build: Build, tmp_path: Path, private: Path) -> None:
     """The server answers on 127.0.0.1, adds the reloading script, and tells of a build."""
     build()
