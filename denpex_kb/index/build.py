@@ -39,6 +39,7 @@ def build_index(sources: Sources, target: Path) -> None:
     """
     import sqlite_utils
 
+    fingerprint = sources.fingerprint()  # before anything is read: what changes meanwhile is compiled next time
     try:
         kb = load_kb(sources.kb)
     except FileBroken as broken:
@@ -53,7 +54,7 @@ def build_index(sources: Sources, target: Path) -> None:
     try:
         database = sqlite_utils.Database(name)
         _fill(database, entries, kb, rules)
-        _describe(database, sources, findings + rule_findings)
+        _describe(database, sources, fingerprint, findings + rule_findings)
         database.conn.close()
         Path(name).chmod(0o644)
         Path(name).replace(target)
@@ -201,12 +202,12 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
     )
 
 
-def _describe(database: Any, sources: Sources, left_out: list[Finding]) -> None:
+def _describe(database: Any, sources: Sources, fingerprint: str, left_out: list[Finding]) -> None:
     database["meta"].insert_all(
         [
             {"key": "schema", "value": SCHEMA},
             {"key": "content", "value": sources.content_hash()},
-            {"key": "fingerprint", "value": sources.fingerprint()},
+            {"key": "fingerprint", "value": fingerprint},
             {"key": "left_out", "value": msgspec.json.encode([str(finding) for finding in left_out]).decode()},
         ],
         pk="key",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from denpex_kb.model.diagnosis import Diagnosis, Evidence
 from denpex_kb.model.display import one_line, printable_lines
-from denpex_kb.render.terminal import ACTIONS, percent, spans
+from denpex_kb.render.terminal import ACTIONS, about_restart, percent, spans
 
 _SPECIAL = str.maketrans(
     {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "\\|", "*": "\\*", "_": "\\_", "[": "\\[", "]": "\\]"}
@@ -63,8 +63,7 @@ def _head(diagnosis: Diagnosis) -> Iterator[str]:
 def _action(diagnosis: Diagnosis) -> Iterator[str]:
     action = diagnosis.action
     if action is not None:
-        helps = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[action.restart_helps]
-        yield f"**Do now: {ACTIONS[action.kind]}.** {action.text}{helps}"
+        yield f"**Do now: {ACTIONS[action.kind]}.** {action.text}{about_restart(action)}"
         yield ""
 
 

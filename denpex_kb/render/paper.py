@@ -106,14 +106,14 @@ class _Section:
         ellipsis = self._paper.sign("…", "...")
         self._put(text if len(text) <= room else text[: room - len(ellipsis)] + ellipsis, tone, indent)
 
-    def code(self, text: str, indent: int = 2, most: int | None = None) -> None:
+    def code(self, text: str, indent: int = 2, most: int | None = None, more: str = "denpex show") -> None:
         """Write code as it is: never wrapped, so that it can be copied."""
         lines = [line for line in printable_lines(text).split("\n") if line.strip() or most is None]
         shown = lines if most is None or len(lines) <= most else lines[: most - 1]
         for part in shown:
             self._put(part, "code", indent)
         if len(shown) < len(lines):
-            self._put(f"# {len(lines) - len(shown)} more lines: denpex show", "dim", indent)
+            self._put(f"# {len(lines) - len(shown)} more lines: {more}", "dim", indent)
 
     def lines(self, texts: Iterable[str], tone: Tone = "plain") -> None:
         """Write several paragraphs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from denpex_kb.model.diagnosis import Collateral, Diagnosis, Evidence, Hypothesis
+from denpex_kb.model.diagnosis import ActionAdvice, Collateral, Diagnosis, Evidence, Hypothesis
 from denpex_kb.model.display import one_line
 from denpex_kb.render.paper import Paper, Tone
 
@@ -84,11 +84,16 @@ def _action(diagnosis: Diagnosis, paper: Paper) -> None:
     if action is None:
         return
     section = paper.section("DO NOW")
-    restart = {True: " A restart helps.", False: " A restart alone does not help.", None: ""}[action.restart_helps]
-    if diagnosis.verdict == "healthy":
-        restart = ""
+    restart = "" if diagnosis.verdict == "healthy" else about_restart(action)
     section.line(_plain(f"{ACTIONS[action.kind]}: {action.text}{restart}"))
     paper.blank()
+
+
+def about_restart(action: ActionAdvice) -> str:
+    """Say whether a restart helps, where the action's own text does not."""
+    if action.restart_helps is None or "restart" in action.text.lower():
+        return ""
+    return " A restart helps." if action.restart_helps else " A restart alone does not help."
 
 
 def _began(diagnosis: Diagnosis, paper: Paper) -> None:
@@ -213,7 +218,11 @@ def _verify(diagnosis: Diagnosis, paper: Paper) -> None:
         return
     section = paper.section("VERIFY")
     section.line("Run this and expect: " + _first_sentence(_plain(diagnosis.verify.expect)))
-    section.code(diagnosis.verify.command, indent=2, most=_MOST_VERIFY)
+    command, most = diagnosis.verify.command, _MOST_VERIFY
+    if command.startswith("# ") and command.count("\n") >= most:
+        most = 2  # a script whose first line says how to run it
+    entry_id = diagnosis.hypotheses[0].id if diagnosis.hypotheses else "ID"
+    section.code(command, indent=2, most=most, more=f"denpex verify {entry_id}")
     paper.blank()
 
 
