@@ -44,7 +44,11 @@ def build(catalog: Path, output: Path, cache: Path) -> str:
     """Run `denpex site build` as a user does; returns its seconds (by the clock, and of processor) and what it said."""
     command = [sys.executable, "-m", "denpex_kb", "site", "build", "--only", "--catalog", str(catalog)]
     command += ["--output", str(output), "--no-search", "--base-url", "https://example.org"]
-    environment = {**os.environ, "DENPEX_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "DENPEX_CACHE": str(cache),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+    }
     started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
     seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)

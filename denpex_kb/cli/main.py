@@ -47,7 +47,7 @@ class _State:
 def main() -> None:
     """Run the command line; every error becomes a message and an exit status."""
     try:
-        status = app(standalone_mode=False)  # an Exit comes back as its status
+        status = app(prog_name="denpex", standalone_mode=False)  # an Exit comes back as its status
     except SystemExit:
         raise
     except BaseException as error:  # the one edge where everything ends

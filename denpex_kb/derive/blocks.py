@@ -33,9 +33,9 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
     Lines of several ranks may be interleaved: each rank has its own open block. A dump's header states whose frames
     follow, up to the next header.
     """
-    number = 0
+    blocks = _Blocks()
     for reading in readings:
-        open_: dict[Identity, int] = {}
+        blocks.begin_file()
         process: int | None = None
         dump = False
         for seen in reading.seen:
@@ -43,21 +43,62 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
             if "stack" in kinds:
                 dump = True
                 process = _pid(seen, rules) or process
-                number += 1
-                open_ = {}
                 seen.line.pid = seen.line.pid or process
-                open_[identity(seen.line)] = number
-                seen.block = number
+                seen.block = blocks.begin_stack(identity(seen.line))
                 continue
             if dump and process is not None and seen.line.pid is None:
                 seen.line.pid = process
-            who = identity(seen.line)
-            if "traceback" in kinds:
-                number += 1
-                open_[who] = number
-            seen.block = open_.get(who, -1)
-            if "exception" in kinds and not dump:
-                open_.pop(who, None)
+            seen.block = blocks.take(identity(seen.line), kinds, dump=dump)
+
+
+class _Blocks:
+    """The open block of each process of a file, and the last one that it closed."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self.begin_file()
+
+    def begin_file(self) -> None:
+        """Forget the blocks of the file before."""
+        self._open: dict[Identity, int] = {}
+        self._closed: dict[Identity, int] = {}
+        self._joined: set[Identity] = set()  # processes whose next traceback belongs to the one above it
+
+    def begin_stack(self, who: Identity) -> int:
+        """Open a block of a dump, which ends those of all others."""
+        self._number += 1
+        self._open = {who: self._number}
+        return self._number
+
+    def take(self, who: Identity, kinds: frozenset[str], *, dump: bool) -> int:
+        """Return the block of the next line of a process, -1 outside of any.
+
+        The parts of a chain of tracebacks are one block. A frame opens a block too: of a traceback whose head was cut
+        off, or whose last line quotes the traceback of another process.
+        """
+        if "chained" in kinds:
+            self._join(who, quotes="exception" in kinds)
+        elif "traceback" in kinds and who in self._joined:
+            self._joined.discard(who)
+        elif "traceback" in kinds or ("frame" in kinds and who not in self._open):
+            self._joined.discard(who)
+            self._number += 1
+            self._open[who] = self._number
+        block = self._open.get(who, -1)
+        if block >= 0 and "exception" in kinds and "chained" not in kinds and not dump:
+            self._closed[who] = self._open.pop(who)
+        return block
+
+    def _join(self, who: Identity, *, quotes: bool) -> None:
+        """Go on with the block of the line above; a quoted traceback never belongs to one that has ended."""
+        if who not in self._open:
+            if quotes or who not in self._closed:
+                self._number += 1
+                self._open[who] = self._number
+            else:
+                self._open[who] = self._closed[who]
+        if not quotes:
+            self._joined.add(who)
 
 
 def _pid(seen: Seen, rules: RuleSet) -> int | None:

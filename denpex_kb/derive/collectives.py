@@ -218,7 +218,7 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         hang: the reports of the group.
         ranks: the ranks of the job.
         covered: ranks of whose output the input shows something, or whose file it holds.
-        dead: ranks that were told to stop before they could report.
+        dead: ranks that fell before they could report.
     """
     expected = set(range(ranks.world_size)) if ranks.world_size is not None else set(ranks.known)
     basis = ranks.basis or "the ranks that the input shows"

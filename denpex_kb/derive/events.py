@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from denpex_kb.derive.blocks import mark_values
+from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.clocks import Clocks, Span
 from denpex_kb.derive.exits import numbers
 from denpex_kb.derive.places import place_of
@@ -33,6 +33,7 @@ class Event(Struct, frozen=True):
     ranks: tuple[int, ...] = ()  # where it names several
     host: str | None = None
     span: Span | None = None
+    follows: bool = False  # an entry that describes consequences knows its line for certain
 
     @property
     def line(self) -> Line:
@@ -45,12 +46,17 @@ def classify(
 ) -> list[Event]:
     """Turn matched lines into events; a line that a collateral mark or entry names follows from something else."""
     events: list[Event] = []
-    for item in seen:
+    held = list(seen)
+    ends = _ends(held, rules)
+    decisive = _decisive(rules, collateral_entries)
+    for item in held:
         marks = [
             rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"
         ]
         if not marks:
             continue
+        if any(mark.name == "chained" for mark in marks) and ends.get(item.block, 0) > item.line.number:
+            continue  # it only quotes the exception that stands below
         chosen = _chosen(marks)
         if chosen is None:
             continue
@@ -61,8 +67,30 @@ def classify(
             and _named_by(item, rules, collateral_entries)
         ):
             kind = "collateral"
-        events.append(event(item, kind, chosen.owner, mark_values(item, rules), ranks, clocks))
+        told = event(item, kind, chosen.owner, mark_values(item, rules), ranks, clocks)
+        known = any(
+            (rules.patterns[match.pattern].owner, rules.patterns[match.pattern].name) in decisive
+            for match in item.matches
+            if rules.patterns[match.pattern].target == "signature"
+        )
+        events.append(structs.replace(told, follows=True) if known else told)
     return events
+
+
+def _ends(seen: Iterable[Seen], rules: RuleSet) -> dict[int, int]:
+    """Return the line of the last exception of every block."""
+    return {item.block: item.line.number for item in seen if item.block >= 0 and "exception" in marks_of(item, rules)}
+
+
+def _decisive(rules: RuleSet, entries: frozenset[str]) -> frozenset[tuple[str, str]]:
+    """Return the decisive signatures of some entries, as entry and name."""
+    return frozenset(
+        (rule.id, signature.name)
+        for rule in rules.rules
+        if rule.id in entries
+        for signature in rule.signatures
+        if signature.strength == "decisive"
+    )
 
 
 def event(item: Seen, kind: str, name: str, values: Mapping[str, str], ranks: Ranks, clocks: Clocks) -> Event:

@@ -72,7 +72,7 @@ def silent_in(
         if event.name == "torchrun-closing-signal"
         and (rank := ranks.of_pid(int(event.values["pid"]), event.host)) is not None
     )
-    missing = missing_reporters(hang, ranks, frozenset(ranks.known), frozenset())
+    missing = missing_reporters(hang, ranks, frozenset(ranks.known), _told_before(hang, events, clocks))
     busy = _busy(hang, events, lasts, clocks)
     found: list[Relation] = []
     if busy is not None and (missing is None or set(busy.ranks) <= set(missing.ranks)):
@@ -80,6 +80,32 @@ def silent_in(
     if missing is not None:
         found.append(_narrowed(missing, ranks, dead))
     return found
+
+
+def _told_before(hang: Hang, events: Iterable[Event], clocks: Clocks) -> frozenset[int]:
+    """Return the ranks that told of a failure of their own before the time-out: they fell, they did not stay silent.
+
+    The loss of a peer counts only where it is known to have come first: the rank that all waited for meets it last.
+    """
+    first: dict[str, int] = {}
+    for report in hang.reports:
+        line = report.seen.line
+        first[line.file] = min(line.number, first.get(line.file, line.number))
+    told: set[int] = set()
+    for event in events:
+        lost = event.kind == "collateral" and "exception" in event.values
+        if event.line.rank is None or not (lost or event.kind in ("exception", "crash")):
+            continue
+        number, span = first.get(event.line.file), event.span
+        if number is not None:
+            before = event.line.number < number
+        elif hang.noticed is None or span is None:
+            before = not lost
+        else:
+            before = (span.high if lost else span.low) <= hang.noticed + clocks.skew
+        if before:
+            told.add(event.line.rank)
+    return frozenset(told)
 
 
 def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks: Clocks) -> Relation | None:

@@ -25,10 +25,10 @@ def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> d
 
 
 def _local(scene: Scene, began: Began) -> Iterable[Relation]:
-    """One rank raised an exception of its own, in a job of several."""
+    """One rank raised an exception of its own, in a job of several; one that names a lost peer is not its own."""
     event, ranks = began.event, scene.ranks
     several = ranks.several or len(ranks.known) > 1 or (ranks.world_size or 1) > 1 or bool(began.collateral)
-    if event is None or event.kind != "exception" or not several or began.everyone:
+    if event is None or event.kind != "exception" or not several or began.everyone or event.follows:
         return
     if began.initiating is not None and not began.initiating.ranks[1:]:
         rank = event.line.rank

@@ -50,6 +50,7 @@ def build_scene(
     exits = [(rank, end) for rank, end in ends if rank is not None]
     unnamed = tuple(end for rank, end in ends if rank is None)
     events = dated(events, exits, clocks)
+    standing = [event for event in events if not overtaken.get((event.line.file, event.line.number), False)]
     hangs = find_hangs(events)
     lasts = last_lines(readings, attempt)
     relations: list[Relation] = []
@@ -58,7 +59,7 @@ def build_scene(
     for hang in hangs:
         relations += compare(hang, ranks)
         if hang.group != "fingerprint":
-            relations += silent_in(hang, events, lasts, ranks, clocks)
+            relations += silent_in(hang, standing, lasts, ranks, clocks)
     ended = ended_while_others_work(readings, seen, progress, rules)
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):

@@ -53,9 +53,11 @@ def build_index(sources: Sources, target: Path) -> None:
     os.close(handle)
     try:
         database = sqlite_utils.Database(name)
-        _fill(database, entries, kb, rules)
-        _describe(database, sources, fingerprint, findings + rule_findings)
-        database.conn.close()
+        try:
+            _fill(database, entries, kb, rules)
+            _describe(database, sources, fingerprint, findings + rule_findings)
+        finally:
+            database.conn.close()
         Path(name).chmod(0o644)
         Path(name).replace(target)
     except BaseException:

@@ -48,10 +48,20 @@ class Index:
         self._columns: dict[str, tuple[frozenset[str], ...]] = {}
         mode = "mode=ro&immutable=1" if immutable else "mode=ro"
         self._database = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, check_same_thread=False)
-        if self.meta("schema") != SCHEMA:
+        try:
+            if self.meta("schema") != SCHEMA:
+                raise sqlite3.DatabaseError("the index is of another version")
+            left_out = msgspec.json.decode(self.meta("left_out") or "[]")
+        except BaseException:
             self._database.close()
-            raise sqlite3.DatabaseError("the index is of another version")
-        self.notices += [f"left out: {finding}" for finding in msgspec.json.decode(self.meta("left_out") or "[]")]
+            raise
+        self.notices += [f"left out: {finding}" for finding in left_out]
+
+    def __del__(self) -> None:
+        """Close the file when nobody uses the index any more."""
+        database = getattr(self, "_database", None)
+        if database is not None:
+            database.close()
 
     def close(self) -> None:
         """Close the file."""

@@ -149,6 +149,11 @@ def _key(within: str, seen: Seen) -> object:
     return "job"
 
 
+def _position(seen: Seen) -> tuple[int, int]:
+    """Return where a line stands in its file; a line that holds a whole traceback has several places."""
+    return seen.line.number, seen.line.offset
+
+
 def _across(groups: Sequence[tuple[Seen, ...]]) -> tuple[Seen, ...] | None:
     """Choose one line per member so that at least two processes are involved."""
     firsts: list[dict[Identity, Seen]] = []
@@ -177,7 +182,7 @@ def _in_order(lists: Sequence[Sequence[Seen]]) -> tuple[Seen, ...] | None:
             (
                 line
                 for line in lines
-                if not chosen or (line.line.file == chosen[-1].line.file and line.line.number > chosen[-1].line.number)
+                if not chosen or (line.line.file == chosen[-1].line.file and _position(line) > _position(chosen[-1]))
             ),
             None,
         )

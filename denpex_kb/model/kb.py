@@ -15,6 +15,8 @@ MarkClass = Literal[
     "scheduler",  # the cluster ended the job
     "exception",  # the last line of a traceback
     "traceback",  # the first line of a traceback
+    "frame",  # a frame of a traceback
+    "chained",  # a line behind which the traceback above it goes on
     "stack",  # the head of one process's or thread's stack in a dump
     "frame-plumbing",  # a frame that says nothing of what the process does
     "frame-wait",  # a frame that waits for other ranks

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -15,9 +16,12 @@ from denpex_kb.model.display import printable
 from denpex_kb.model.events import Line, Match, Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactValue
 from denpex_kb.model.rules import RuleSet, ScanPattern
+from denpex_kb.read.headings import apply_headings
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
 from denpex_kb.read.timestamps import TimeReader
+from denpex_kb.read.unfold import Unfolded, Unfolder
+from denpex_kb.read.wrapped import MOST_LINES, MOST_TEXT, crosses, joined, wrapped_parts
 
 if TYPE_CHECKING:
     import hyperscan
@@ -45,11 +49,16 @@ class Scanner:
         self._prefixes = prefixes
         self.times = times
         self._compiled: dict[int, tuple[re.Pattern[str], re.Pattern[str] | None]] = {}
+        self.exceptions = frozenset(
+            index
+            for index, pattern in enumerate(rules.patterns)
+            if pattern.target == "mark" and pattern.name == "exception"
+        )
         self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name == "progress")
 
     def scan(self, chunks: Iterable[bytes], origin: Origin) -> Reading:
         """Read one log to its end."""
-        return _FileScan(self, origin).run(chunks)
+        return apply_headings(_FileScan(self, origin).run(chunks), self._patterns)
 
     def compiled(self, index: int) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
         """Return a pattern and its `unless`, compiled."""
@@ -92,6 +101,7 @@ class _FileScan:
         self.trouble = False  # a line was seen that follows from a failure
         self.before: bytes = b""  # what was printed before the first of these: they may fill the end of the file
         self.before_line = 1
+        self.unfolder = Unfolder(self.prefixes)
         self.labels: set[tuple[int | None, int | None]] = set()  # processes that launchers' prefixes tell apart
 
     def run(self, chunks: Iterable[bytes]) -> Reading:
@@ -100,6 +110,7 @@ class _FileScan:
         if first:
             sample = clean(first[: 256 << 10]).decode("utf-8", "replace").split("\n")
             self.prefixes = self.prefixes.sample(sample)
+            self.unfolder = Unfolder(self.prefixes)
             self.year = _year(sample)
         line = 1
         for piece in chain((first,), pieces) if first else ():
@@ -154,15 +165,35 @@ class _FileScan:
         self.tail_line = line + piece.count(b"\n") - joined.count(b"\n")
 
     def _piece(self, piece: bytes, first_line: int) -> None:
+        unfolded = self.unfolder.feed(piece, first_line, self.tail)
+        told_otherwise = {item.number for item in unfolded if not item.beside}
+        seen_before = len(self.reading.seen)
+        line, counted = first_line, 0
+        for start, stop, indices in self._hits(piece):
+            line += piece.count(b"\n", counted, start)
+            counted = start
+            if line in told_otherwise:
+                continue
+            self._matched(piece[start:stop], line, self.reading.size + start, indices, (piece, stop))
+            if self.trouble and not self.before:
+                held = piece[max(0, start - TAIL) : start]
+                self.before = (self.tail + held if len(held) == start else held)[-TAIL:] or b"\n"
+                self.before_line = line - self.before.count(b"\n")
+        if unfolded:
+            self._unfolded(unfolded)
+            self.reading.seen[seen_before:] = sorted(
+                self.reading.seen[seen_before:], key=lambda seen: (seen.line.number, seen.line.offset)
+            )
+
+    def _hits(self, piece: bytes) -> Iterator[tuple[int, int, set[int]]]:
+        """Scan, and return the lines that match: where each begins and ends, and the patterns."""
         hits: list[tuple[int, int]] = []
         append = hits.append
         self.scanner._database.scan(
             piece, match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)) and None
         )
-        if not hits:
-            return
         hits.sort()
-        line, counted, at, size = first_line, 0, 0, len(hits)
+        at, size = 0, len(hits)
         while at < size:
             end = hits[at][0]
             start = piece.rfind(b"\n", 0, max(end - 1, 0)) + 1
@@ -175,23 +206,42 @@ class _FileScan:
             if not indices:  # a match of the line feed itself
                 at += 1
                 continue
-            line += piece.count(b"\n", counted, start)
-            counted = start
-            self._matched(piece[start:stop], line, self.reading.size + start, indices)
-            if self.trouble and not self.before:
-                held = piece[max(0, start - TAIL) : start]
-                self.before = (self.tail + held if len(held) == start else held)[-TAIL:] or b"\n"
-                self.before_line = line - self.before.count(b"\n")
+            yield start, stop, indices
 
-    def _matched(self, raw: bytes, number: int, offset: int, indices: set[int]) -> None:
+    def _unfolded(self, unfolded: list[Unfolded]) -> None:
+        """Look at lines as the patterns know them, and remember what matches at the lines of the file."""
+        texts = [item.text.encode() for item in unfolded]
+        buffer = b"\n".join(texts)
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        for start, stop, indices in self._hits(buffer):
+            item = unfolded[bisect_right(ends, start)]
+            self._matched(item.raw, item.number, self.reading.size + item.start, indices, (buffer, stop), item)
+
+    def _matched(
+        self,
+        raw: bytes,
+        number: int,
+        offset: int,
+        indices: set[int],
+        below: tuple[bytes, int],
+        unfolded: Unfolded | None = None,
+    ) -> None:
         wanted = {index for index in indices if self.counts[index] < KEEP}
         self.counts.update(indices)
         if not wanted:
             return
         line, text = self._line(raw, number, offset)
-        matches = [match for index in sorted(wanted) if (match := self.scanner.check(index, line.text, text))]
+        message = line.text
+        if unfolded is not None:
+            message = text = printable(unfolded.text)
+            line.text = message if unfolded.own else line.text
+            line.rank = unfolded.rank if line.rank is None else line.rank
+            line.local_rank = unfolded.local_rank if line.local_rank is None else line.local_rank
+        matches = [match for index in sorted(wanted) if (match := self.scanner.check(index, message, text))]
         if not matches:
             return
+        if any(match.pattern in self.scanner.exceptions for match in matches):
+            matches += self._across_lines(message, indices, below, None if unfolded is not None else line)
         self.trouble = self.trouble or any(self.patterns[match.pattern].name == "collateral" for match in matches)
         kept = tuple(match for match in matches if self.patterns[match.pattern].target != "fact")
         for match in matches:
@@ -200,6 +250,38 @@ class _FileScan:
                 self._fact(pattern, match, line)
         if kept:
             self.reading.seen.append(Seen(line, kept))
+
+    def _across_lines(self, message: str, known: set[int], below: tuple[bytes, int], of: Line | None) -> list[Match]:
+        """Return what an exception's message matches only where the lines that it was broken into are joined."""
+        parts = wrapped_parts(message, self._below(below, of))
+        found: dict[int, Match] = {}
+        for text, seams in joined(parts) if len(parts) > 1 else ():
+            indices = set().union(*(hit[2] for hit in self._hits(text.encode())))
+            for index in sorted(indices - known - found.keys()):
+                match = self.scanner.check(index, text, text) if self.counts[index] < KEEP else None
+                place = self.scanner.compiled(index)[0].search(text) if match is not None else None
+                if match is not None and place is not None and crosses(place.span(), seams):
+                    found[index] = match
+        self.counts.update(found.keys())
+        return list(found.values())
+
+    def _below(self, place: tuple[bytes, int], of: Line | None) -> Iterator[str]:
+        """Go through the messages below a place, as far as they have the prefix of its line."""
+        data, at = place
+        for raw in data[at + 1 : at + 1 + 4 * MOST_TEXT].split(b"\n")[: MOST_LINES + 1]:
+            text = last_written(raw).decode("utf-8", "replace")[:CLIP]
+            if of is None:
+                yield printable(text)
+                continue
+            prefix = self.prefixes.read(text)
+            if (prefix.rank, prefix.local_rank, prefix.task, prefix.pid) != (
+                of.rank,
+                of.local_rank,
+                of.task,
+                of.pid,
+            ):
+                return
+            yield printable(prefix.rest)
 
     def _line(self, raw: bytes, number: int, offset: int) -> tuple[Line, str]:
         raw = last_written(raw)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from denpex_kb.model.events import Reading, Seen
 from denpex_kb.model.rules import RuleSet
 from denpex_kb.model.stacks import Frame, Process, Thread
+from denpex_kb.read.headings import rank_headings
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.text import CLIP, by_lines, clean, to_utf8
 
@@ -130,6 +132,7 @@ class StackReader:
             for index, pattern in enumerate(rules.patterns)
             if pattern.target == "mark" and pattern.name == "stack"
         )
+        self._patterns = rules.patterns
         self._prefixes = prefixes
 
     def has_stacks(self, reading: Reading) -> bool:
@@ -146,15 +149,20 @@ class StackReader:
         """
         origin = reading.origin
         lines = _lines(chunks, before)
-        found = list(read_processes(lines, origin.name, origin.rank, origin.local_rank, self._prefixes))
+        headings = rank_headings(reading, self._patterns)
+        found = list(read_processes(lines, origin.name, origin.rank, origin.local_rank, self._prefixes, headings))
+        unnamed = [process for process in found if process.pid is None and process.rank is None and not process.fatal]
         for process in found:
             if process.rank is not None:
                 reading.ranks.add(process.rank)
+            # without a pid an index of its own, which no process has as its pid, tells its lines from the others'
+            pid = -1 - unnamed.index(process) if len(unnamed) > 1 and process in unnamed else process.pid
             for seen in reading.seen:
                 line = seen.line
                 if process.first <= line.number <= process.last and line.pid in (None, process.pid):
                     line.rank = process.rank if line.rank is None else line.rank
                     line.local_rank = process.local_rank if line.local_rank is None else line.local_rank
+                    line.pid = pid if line.pid is None else line.pid
         return found
 
     def _is_head(self, seen: Seen) -> bool:
@@ -175,6 +183,7 @@ def read_processes(
     rank: int | None = None,
     local_rank: int | None = None,
     prefixes: PrefixReader | None = None,
+    headings: Mapping[int, int | None] = MappingProxyType({}),
 ) -> list[Process]:
     """Read every process of a dump; of one that was dumped several times the last dump counts.
 
@@ -184,24 +193,12 @@ def read_processes(
         rank: the rank that the file's name states, which is that of its processes where it holds only one.
         local_rank: likewise.
         prefixes: what launchers put in front of a line, where ranks share the file.
+        headings: the lines that name the rank of the dumps below them.
     """
-    parsers: dict[tuple[int | None, int | None], _Parser] = {}
-    for number, text in lines:
-        who: tuple[int | None, int | None] = (None, None)
-        message = text
-        if prefixes is not None and text[:1] in _PREFIXED:
-            prefix = prefixes.read(text)
-            if prefix.length:
-                who, message = (prefix.rank, prefix.local_rank), prefix.rest
-        parser = parsers.get(who)
-        if parser is None:
-            parser = parsers[who] = _Parser(file, *who)
-        parser.feed(number, message)
     latest: dict[object, Process] = {}
-    for parser in parsers.values():
-        for process in parser.finish():
-            key = process.pid if process.pid is not None else (process.rank, process.local_rank, process.nameless)
-            latest[key] = process
+    for process in _parse(lines, file, prefixes, headings):
+        key = process.pid if process.pid is not None else (process.rank, process.local_rank, process.nameless)
+        latest[key] = process
     found = sorted(latest.values(), key=lambda process: process.first)
     trainers = [process for process in found if not process.fatal]
     if len(trainers) == 1 or (trainers and len({process.pid for process in trainers}) == 1):
@@ -211,6 +208,30 @@ def read_processes(
     elif rank is not None and trainers and all(process.rank is None for process in trainers):
         trainers[0].rank = rank  # the training process stands first, its workers behind it
     return found
+
+
+def _parse(
+    lines: Iterable[tuple[int, str]], file: str, prefixes: PrefixReader | None, headings: Mapping[int, int | None]
+) -> Iterator[Process]:
+    """Read every dump of every process, those of one prefix or of one heading apart from the others."""
+    parsers: dict[tuple[int | None, int | None], _Parser] = {}
+    heading: int | None = None
+    for number, text in lines:
+        if number in headings:
+            heading = headings[number]
+            continue
+        who: tuple[int | None, int | None] = (heading, None)
+        message = text
+        if prefixes is not None and text[:1] in _PREFIXED:
+            prefix = prefixes.read(text)
+            if prefix.length:
+                who, message = (prefix.rank, prefix.local_rank), prefix.rest
+        parser = parsers.get(who)
+        if parser is None:
+            parser = parsers[who] = _Parser(file, *who)
+        parser.feed(number, message)
+    for parser in parsers.values():
+        yield from parser.finish()
 
 
 _PREFIXED = frozenset("[(0123456789abcdefghijklmnopqrstuvwxyz ")

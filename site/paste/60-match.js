@@ -189,6 +189,7 @@ function shownEvidence(found) {
         told.set(seen.line.number, { line: seen.line.number, rank: seen.line.rank, text: seen.line.text.slice(0, 400), strength: item.signature.strength, count: item.lines.length });
       }
     }
+    if (!item.lines.length && item.relation) told.set(item.relation, { what: "ranks", line: null, text: item.relation.replaceAll("-", " "), strength: item.signature.strength, count: 1 });
     if (!item.lines.length && item.fact) told.set(item.fact.name, { line: item.fact.line, text: `${item.fact.name} = ${item.fact.value}`, strength: item.signature.strength, count: 1 });
   }
   return [...told.values()].slice(0, 6);

@@ -21,7 +21,8 @@ function conclude(reading, rules, hung) {
   assignRanks(reading, rules);
   const { seen, progress } = lastAttempt(reading, rules);
   const overtaken = overtakenLines(seen, progress, rules);
-  const began = whoBegan(classify(seen, rules), overtaken);
+  const events = classify(seen, rules);
+  const began = whoBegan(events, overtaken);
   const starts = [began.event, ...began.alike].filter(Boolean).map((event) => event.seen);
   const place = {
     known: starts.length > 0,
@@ -39,7 +40,7 @@ function conclude(reading, rules, hung) {
       names.get(pattern.name).push(item);
     }
   }
-  const ranked = rankEntries(hits, rules, facts, new Set(), place, overtaken);
+  const ranked = rankEntries(hits, rules, facts, findRelations(events), place, overtaken);
   const ranks = new Set(seen.map((item) => item.line.rank).filter((rank) => rank !== null));
   const completed = !began.event && seen.some((item) => marksOf(item, rules).has("completion"));
   const first = began.event?.seen.line;

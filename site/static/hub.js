@@ -225,7 +225,7 @@
     }
 
     const entryLink = (item) => make("a", { href: `${form.dataset.entries}${item.id}/index.html` }, item.title);
-    const proof = (lines) => make("ul", { class: "proof" }, ...lines.map((item) => make("li", {}, make("b", {}, item.line ? `line ${item.line}${item.rank === null || item.rank === undefined ? "" : `, rank ${item.rank}`}` : "fact"), item.text)));
+    const proof = (lines) => make("ul", { class: "proof" }, ...lines.map((item) => make("li", {}, make("b", {}, item.line ? `line ${item.line}${item.rank === null || item.rank === undefined ? "" : `, rank ${item.rank}`}` : item.what ?? "fact"), item.text)));
 
     function report(answer, milliseconds) {
       const speed = milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;

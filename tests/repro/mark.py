@@ -74,8 +74,8 @@ def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 def engine_of(how: str, text: str, model: Any) -> Any:
     """Apply the variant and build the engine."""
     import deepspeed
-    import deepspeed.comm.torch as backend
 
+    backend: Any = sys.modules["deepspeed.comm.torch"]  # the package's attribute of that name is torch itself
     backend.build_shm_op = lambda: None  # collectives in shared memory are compiled for minutes, and not under test
     deepspeed.init_distributed(dist_backend="gloo")
     config = CONFIG
@@ -87,21 +87,16 @@ def engine_of(how: str, text: str, model: Any) -> Any:
         name, _, value = text.removeprefix("export ").partition("=")
         os.environ[name] = value.strip()
     if how in ("accelerate", "variable"):
-        import torch
-        from accelerate import Accelerator, DeepSpeedPlugin
+        # what Accelerator.prepare does before it builds the engine; prepare itself wants an accelerator
+        from accelerate import DeepSpeedPlugin
 
         given = {}
         if how == "accelerate":
             import yaml
 
-            given = {
-                "transformer_moe_cls_names": yaml.safe_load(text)["deepspeed_config"]["deepspeed_moe_layer_cls_names"]
-            }
-        plugin = DeepSpeedPlugin(hf_ds_config={k: v for k, v in CONFIG.items() if k != "optimizer"}, **given)
-        accelerator = Accelerator(deepspeed_plugin=plugin, cpu=True)
-        plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = 1
-        plugin.deepspeed_config["zero_allow_untested_optimizer"] = True
-        return accelerator.prepare(model, torch.optim.AdamW(model.parameters()))[0]
+            names = yaml.safe_load(text)["deepspeed_config"]["deepspeed_moe_layer_cls_names"]
+            given = {"transformer_moe_cls_names": names}
+        DeepSpeedPlugin(hf_ds_config=dict(CONFIG), **given).set_moe_leaf_modules(model)
     return deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)[0]
 
 
