@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from denpex_kb.derive.blocks import mark_values, marks_of
+from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks, Span
 from denpex_kb.derive.exits import numbers
 from denpex_kb.derive.places import place_of
@@ -46,17 +46,13 @@ def classify(
 ) -> list[Event]:
     """Turn matched lines into events; a line that a collateral mark or entry names follows from something else."""
     events: list[Event] = []
-    held = list(seen)
-    ends = _ends(held, rules)
     decisive = _decisive(rules, collateral_entries)
-    for item in held:
+    for item in seen:
         marks = [
             rules.patterns[match.pattern] for match in item.matches if rules.patterns[match.pattern].target == "mark"
         ]
         if not marks:
             continue
-        if any(mark.name == "chained" for mark in marks) and ends.get(item.block, 0) > item.line.number:
-            continue  # it only quotes the exception that stands below
         chosen = _chosen(marks)
         if chosen is None:
             continue
@@ -75,11 +71,6 @@ def classify(
         )
         events.append(structs.replace(told, follows=True) if known else told)
     return events
-
-
-def _ends(seen: Iterable[Seen], rules: RuleSet) -> dict[int, int]:
-    """Return the line of the last exception of every block."""
-    return {item.block: item.line.number for item in seen if item.block >= 0 and "exception" in marks_of(item, rules)}
 
 
 def _decisive(rules: RuleSet, entries: frozenset[str]) -> frozenset[tuple[str, str]]:

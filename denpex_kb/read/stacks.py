@@ -225,7 +225,7 @@ def _parse(
         if prefixes is not None and text[:1] in _PREFIXED:
             prefix = prefixes.read(text)
             if prefix.length:
-                who, message = (prefix.rank, prefix.local_rank), prefix.rest
+                who, message = (prefix.rank if prefix.rank is not None else heading, prefix.local_rank), prefix.rest
         parser = parsers.get(who)
         if parser is None:
             parser = parsers[who] = _Parser(file, *who)

@@ -62,6 +62,7 @@ function assignRanks(reading, rules) {
 function groupBlocks(reading, rules) {
   let number = 0, process = null, dump = false;
   let open = new Map();
+  const closed = new Map(), joined = new Set();
   for (const seen of reading.seen) {
     const kinds = marksOf(seen, rules);
     if (kinds.has("stack")) {
@@ -77,9 +78,21 @@ function groupBlocks(reading, rules) {
     }
     if (dump && process !== null) seen.line.pid ??= process;
     const who = identity(seen.line);
-    if (kinds.has("traceback")) open.set(who, ++number);
+    // The parts of a chain are one block; a frame opens one where the head of its traceback was cut off.
+    if (kinds.has("chained")) {
+      const quotes = kinds.has("exception");
+      if (!open.has(who)) open.set(who, !quotes && closed.has(who) ? closed.get(who) : ++number);
+      if (!quotes) joined.add(who);
+    } else if (kinds.has("traceback") && joined.has(who)) joined.delete(who);
+    else if (kinds.has("traceback") || (kinds.has("frame") && !open.has(who))) {
+      joined.delete(who);
+      open.set(who, ++number);
+    }
     seen.block = open.get(who) ?? -1;
-    if (kinds.has("exception") && !dump) open.delete(who);
+    if (kinds.has("exception") && !kinds.has("chained") && !dump && open.has(who)) {
+      closed.set(who, open.get(who));
+      open.delete(who);
+    }
   }
 }
 
