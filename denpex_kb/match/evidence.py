@@ -177,7 +177,8 @@ def _across(groups: Sequence[tuple[Seen, ...]]) -> tuple[Seen, ...] | None:
 
 def _in_order(lists: Sequence[Sequence[Seen]]) -> tuple[Seen, ...] | None:
     chosen: list[Seen] = []
-    for lines in lists:
+    for unordered in lists:
+        lines = sorted(unordered, key=lambda seen: (seen.line.file, _position(seen)))
         after = next(
             (
                 line

@@ -15,6 +15,7 @@ from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.read.files import read_chunks
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
+from denpex_kb.read.unfold import unfold_lines
 
 _WINDOW = 600  # lines before the error in which its traceback begins
 _MOST_OWN = 8
@@ -41,17 +42,15 @@ def add_core(diagnosis: Diagnosis, lines: Sequence[str], reader: PrefixReader) -
 
 def traceback_core(lines: Sequence[str], reader: PrefixReader) -> TracebackCore | None:
     """Cut the traceback that ends with the last line down to what tells."""
+    lines = unfold_lines(lines, reader)
     texts: list[str] = []
     own_rank = reader.read(lines[-1]).rank
     for line in lines:
         prefix = reader.read(line)
         if own_rank is None or prefix.rank in (None, own_rank):
             texts.append(prefix.rest)
-    heads = [number for number, text in enumerate(texts) if _HEAD in text]
-    if not heads:
-        return None
     frames: list[Frame] = []
-    body = texts[heads[-1] + 1 : -1]
+    body = texts[_begin(texts) : -1]
     for number, text in enumerate(body):
         match = _FRAME.match(text)
         if match is None:
@@ -71,6 +70,17 @@ def traceback_core(lines: Sequence[str], reader: PrefixReader) -> TracebackCore 
         return None
     kept = _telling(frames)
     return TracebackCore(_shown(texts[-1])[:400], tuple(kept), len(frames) - len(kept))
+
+
+def _begin(texts: Sequence[str]) -> int:
+    """Return where the traceback that ends with the last line begins: behind its head, or where its head is cut off."""
+    heads = [number for number, text in enumerate(texts) if _HEAD in text]
+    if heads:
+        return heads[-1] + 1
+    begin = len(texts) - 1
+    while begin > 0 and texts[begin - 1][:1].isspace():
+        begin -= 1
+    return begin
 
 
 def _telling(frames: Sequence[Frame]) -> list[Frame]:

@@ -1,14 +1,15 @@
 """Tracebacks that are not written line by line as Python prints them → lines that the patterns know.
 
 torchrun's failure block holds one in a field, error files and JSON loggers hold one in a string, notebooks and rich
-draw them. Every form names its head, so that a piece of a log without one costs one search.
+draw them, Windows has slashes of its own. Every form names its head, so that a piece without one costs one search.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -23,11 +24,14 @@ _REACH = 5000  # lines within which a traceback must end
 _MOST_OPEN = 64  # tracebacks of processes that write into one file at the same time
 _MOST_JSON = 1 << 20  # bytes of a line that is parsed as JSON
 _MOST_LINES = 2000  # lines out of one string
+_MOST_BESIDE = 400  # bytes on the line before and behind a frame of Windows
 _LOOK_BACK = 2000  # bytes above a field in which the rank of its block stands
 _FIELD = re.compile(r"^\s{0,4}traceback : Traceback \(most recent call last\)")
 _FIELD_ENDS = re.compile(
     r"^\s{0,4}(?:={10,}|-{10,}|\[\d{1,6}\]:|Root Cause |[\w ]{4,10}: \S{1,40} \((?:local_rank|pid): )"
 )
+_BACKSLASHED = re.compile(rb'File "[A-Za-z]:\\[^"\n]{1,500}", line \d')
+_ARROW = re.compile(r"-> ?(\d{1,7})\b")
 _BLOCK_RANK = re.compile(rb"\brank {6}: (\d{1,7}) \(local_rank: (\d{1,5})\)")
 _KEYS = ("py_callstack", "exc_info", "exception", "exc_text", "stack_trace", "traceback", "stack")
 _MESSAGES = ("message", "msg", "event")
@@ -90,7 +94,8 @@ class Unfolder:
         """
         if not self._open and HEAD not in piece:
             return []
-        return list(self._lines(piece, first, before))
+        found = list(self._lines(piece, first, before))
+        return found + list(_slashed(piece, first, {item.number for item in found})) if b":\\" in piece else found
 
     def _lines(self, piece: bytes, first: int, before: bytes) -> Iterator[Unfolded]:
         at, number, size = 0, first, len(piece)
@@ -154,6 +159,18 @@ class Unfolder:
         return _Open(region, until) if region is not None else None
 
 
+def unfold_lines(lines: Sequence[str], prefixes: PrefixReader) -> list[str]:
+    """Write the tracebacks among some lines as Python prints them; lines that say nothing are left out."""
+    told: dict[int, list[str]] = defaultdict(list)
+    for item in Unfolder(prefixes).feed("\n".join(lines).encode("utf-8", "replace"), 1, b""):
+        text = item.text
+        if ", line 0, in " in text:  # an old notebook numbers the failing line below the frame, and there only
+            arrow = next(filter(None, map(_ARROW.search, lines[item.number : item.number + 12])), None)
+            text = text.replace(", line 0, in ", f", line {arrow.group(1)}, in ", 1) if arrow is not None else text
+        told[item.number].append(text)
+    return [text for number, line in enumerate(lines, 1) for text in told.get(number, [line]) if text or not line]
+
+
 class Field:
     """The field `traceback` of torchrun's failure block, which indents the traceback."""
 
@@ -172,6 +189,23 @@ class Field:
             self._indent = max(len(text) - len(bare) - 2, 0)
         indent = min(self._indent or 0, len(text) - len(bare))
         return text[indent:]
+
+
+def _slashed(piece: bytes, first: int, known: set[int]) -> Iterator[Unfolded]:
+    """Return the frames of Windows with the slashes that the patterns know."""
+    number, counted = first, 0
+    for match in _BACKSLASHED.finditer(piece):
+        least = max(match.start() - _MOST_BESIDE, 0)
+        start = piece.rfind(b"\n", least, match.start()) + 1
+        stop = piece.find(b"\n", match.end(), match.end() + _MOST_BESIDE)
+        stop = len(piece) if stop < 0 and len(piece) - match.end() < _MOST_BESIDE else stop
+        if stop < 0 or (not start and least):
+            continue  # inside a long line of another kind
+        number += piece.count(b"\n", counted, start)
+        counted = start
+        if number not in known:
+            frame = piece[match.start() : stop].decode("utf-8", "replace")
+            yield Unfolded(number, start, piece[start:stop], "  " + frame.replace("\\", "/"))
 
 
 def _who(prefix: Prefix) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ import pytest
 from denpex_kb import KnowledgeBase
 from denpex_kb.catalog import yamlfile
 from denpex_kb.model.prefix import PrefixFormat
+from denpex_kb.pipeline.core import traceback_core
 from denpex_kb.read.drawn import Box, Notebook
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.unfold import Unfolder, unfold_json
@@ -82,6 +83,7 @@ RICH = f"""╭───────────────────── Tr
 ╰──────────────────────────────────────────────────────────────────────────────╯
 KeyError: 'eval_loss'
 """
+WINDOWS = PLAIN.replace(TRAINER, TRAINER.replace("/", "\\").replace("\\opt", "C:\\Users\\u"))
 FORMS = {
     "plain": (PLAIN, 6, None),
     "field": (FIELD, 20, 5),
@@ -90,6 +92,7 @@ FORMS = {
     "Jupyter": (JUPYTER, 12, None),
     "old IPython": (IPYTHON, 10, None),
     "rich": (RICH, 12, None),
+    "Windows": (WINDOWS, 6, None),
     "Jupyter on a rank": ("".join(f"[rank5]: {line}\n" for line in JUPYTER.splitlines()), 12, 5),
 }
 
@@ -122,6 +125,19 @@ def test_every_form_of_a_traceback_names_the_same_entry_at_its_line_and_rank(
     assert diagnosis.hypotheses[0].evidence[0].text.strip(" │") in text.replace("\\", "") + PLAIN
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_traceback_shows_the_same_frames(form: str) -> None:
+    text, line, _ = FORMS[form]
+
+    core = traceback_core(text.splitlines()[:line], READER)
+
+    assert core is not None
+    assert core.exception == "KeyError: 'eval_loss'"
+    assert [frame.function for frame in core.frames] == ["<module>", "_save_checkpoint"]
+    assert core.frames[-1].line == 2368
+    assert [frame.code for frame in core.frames] == ["trainer.train()", "metric_value = metrics[metric_to_check]"]
+
+
 def test_an_error_file_is_of_the_rank_that_its_path_names(kb: KnowledgeBase, tmp_path: Path) -> None:
     for local_rank in (0, 1):
         folder = tmp_path / "run_x" / "attempt_0" / str(local_rank)
@@ -141,6 +157,10 @@ def test_a_traceback_that_several_pieces_share_is_read_as_in_one(text: str) -> N
     assert unfold(text)
     for pieces in (2, 3, 7, 100):
         assert unfold(text, pieces) == unfold(text)
+
+
+def test_a_frame_of_windows_has_the_slashes_that_patterns_know() -> None:
+    assert unfold(PLAIN + '[rank1]:   File "C:\\u\\a.py", line 3, in f\n') == [(7, '  File "C:/u/a.py", line 3, in f')]
 
 
 def test_frames_and_code_are_written_as_python_prints_them() -> None:
