@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from denpex_kb import KnowledgeBase
+from denpex_kb.index.places import Sources
 
 ROOT = Path(__file__).parents[1]
 CENTRAL = "deepspeed-moe-zero3-leaf-modules"
@@ -124,6 +125,27 @@ Expect: silence.
 ## If this is not it
 - Nothing else is known.
 """
+
+
+@pytest.fixture(scope="session")
+def small_catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy a few public entries: what is compiled again and again need not be the whole catalog."""
+    folder = tmp_path_factory.mktemp("small") / "catalog"
+    for path in sorted((ROOT / "catalog").glob("*/deepspeed-*leaf*.md")) + sorted(
+        (ROOT / "catalog").glob("*/cuda-oom-*.md")
+    ):
+        (folder / path.parent.name).mkdir(parents=True, exist_ok=True)
+        (folder / path.parent.name / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+@pytest.fixture
+def small_public(small_catalog: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
+    """Let a few entries stand for the public catalog."""
+    sources = Sources(ROOT / "kb", (small_catalog,))
+    monkeypatch.setattr("denpex_kb.index.open.public_sources", lambda: sources)
+    monkeypatch.setattr("denpex_kb.index.open.packaged_index", lambda: None)
+    return sources
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from denpex_kb.catalog.checks import Scope, check_catalog
 from denpex_kb.catalog.findings import Finding
 from denpex_kb.catalog.kbfiles import load_kb
 from denpex_kb.catalog.load import load_catalog, parse_entry
-from denpex_kb.index.places import public_sources
+from denpex_kb.index.places import Sources, public_sources
 from denpex_kb.model.kb import Kb
 from denpex_kb.score.samples import check_samples
 from tests.conftest import CENTRAL, ENTRY, ROOT, Ran
@@ -115,7 +115,9 @@ def test_an_entry_without_samples_is_incomplete(clean: Path, shared: Kb, which: 
         ("negative-healthy-run.log", "RuntimeError: xyzzy plugh 7 failed\n", "yet answered by it"),
     ],
 )
-def test_a_sample_that_the_matcher_answers_otherwise_is_a_finding(clean: Path, name: str, text: str, says: str) -> None:
+def test_a_sample_that_the_matcher_answers_otherwise_is_a_finding(
+    clean: Path, small_public: Sources, name: str, text: str, says: str
+) -> None:
     (clean / "deepspeed" / "our-xyzzy-fails" / name).write_text(text)
     kb = KnowledgeBase.open([clean])
     found = list(check_samples(kb, {"our-xyzzy-fails": clean / "deepspeed" / "our-xyzzy-fails.md"}))
@@ -167,7 +169,9 @@ def test_a_new_entry_is_laid_out_and_says_what_is_missing(run: Callable[..., Ran
     assert run("kb", "new", "my-failure", "--hub", "nowhere", "--catalog", str(tmp_path)).status == 2
 
 
-def test_kb_check_ends_with_1_on_findings_and_0_when_clean(run: Callable[..., Ran], clean: Path) -> None:
+def test_kb_check_ends_with_1_on_findings_and_0_when_clean(
+    run: Callable[..., Ran], clean: Path, small_public: Sources
+) -> None:
     assert run("kb", "check", str(clean)).status == 0
 
     (clean / "deepspeed" / "our-xyzzy-fails.md").write_text(

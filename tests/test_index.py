@@ -17,7 +17,7 @@ from tests.conftest import CENTRAL, ENTRY, Ran
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_public: Sources) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("DENPEX_CACHE", str(folder))
     return folder

@@ -172,7 +172,7 @@ def pattern_faults(signature: Signature) -> Iterator[str]:
     if wrong:
         return
     if signature.unless:
-        yield from (f"in `unless`: {message}" for message in patterns.faults(signature.unless))
+        yield from (f"in `unless`: {message}" for message in patterns.faults(signature.unless, scanned=False))
     for line in signature.examples:
         if not re.search(signature.pattern.removeprefix("^"), line):
             yield f"does not match its own example in Python: {line!r}"

@@ -24,14 +24,19 @@ _MIN_LITERAL = 4
 _UNBOUNDED = 1000
 
 
-def faults(pattern: str) -> list[str]:
-    """Say what is wrong with a pattern; nothing when it is in the common subset."""
+def faults(pattern: str, *, scanned: bool = True) -> list[str]:
+    """Say what is wrong with a pattern; nothing when it is in the common subset.
+
+    Args:
+        pattern: a regular expression.
+        scanned: whether all of the input is scanned for it, and not only lines that another pattern matched.
+    """
     found = [f"the pattern uses {what}" for shape, what in _FORBIDDEN if shape.search(_without_classes(pattern))]
     try:
         parsed = _sre.parse(pattern)
     except re.error as error:
         return [*found, f"the pattern is malformed: {error}"]
-    if _longest_literal(parsed) < _MIN_LITERAL:
+    if scanned and _longest_literal(parsed) < _MIN_LITERAL:
         found.append(f"the pattern holds no {_MIN_LITERAL} literal characters in a row; name more of the message")
     if _has_wild_repeat(parsed):
         found.append("the pattern uses `.*` or `.+`; bound it, e.g. `.{0,200}`")

@@ -50,7 +50,7 @@ def read(text: str, file: str, kind: type[T], first_line: int = 1) -> T:
 
 _SHAPES = {
     "^[a-z0-9]+(-[a-z0-9]+)*$": "write it in lower case, with digits and hyphens, e.g. my-failure",
-    r"^https://\S+$": "write a whole address that begins with https://",
+    r"^https://\\S+$": "write a whole address that begins with https://",
 }
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.conftest import CENTRAL, ENTRY, Ran
 
+pytestmark = pytest.mark.usefixtures("small_public")
+
 LOG = "RuntimeError: xyzzy plugh 7 failed\n"
 
 

@@ -52,7 +52,7 @@ def kinds_of(line: str) -> set[str]:
 @pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.id)
 def test_a_pattern_lies_in_the_common_subset_and_matches_its_examples_in_every_engine(mark: Mark) -> None:
     assert patterns.faults(mark.pattern) == []
-    assert mark.unless is None or patterns.faults(mark.unless) == []
+    assert mark.unless is None or patterns.faults(mark.unless, scanned=False) == []
     assert len(mark.gives) <= re.compile(mark.pattern).groups
     assert mark.examples
     for line in mark.examples:
