@@ -55,6 +55,16 @@ def test_a_compressed_log_is_read_like_a_plain_one(
     assert found(kb, path) == expected
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress, zst])
+def test_a_compressed_stream_is_unpacked_as_well(
+    kb: KnowledgeBase, expected: str, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = pack(OOM.encode()[:90]) + pack(OOM.encode()[90:])
+    pieces = [packed[at : at + 50] for at in range(0, len(packed), 50)]
+
+    assert kb.diagnose_stream(pieces).hypotheses[0].id == expected
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"])
 def test_a_log_is_read_in_any_encoding(kb: KnowledgeBase, tmp_path: Path, expected: str, encoding: str) -> None:
     path = tmp_path / "train.log"

@@ -53,7 +53,7 @@ def plan_text(nodes: Sequence[Node], folder: Path, pids: Sequence[int] = ()) -> 
     return (
         f"On {len(nodes)} node{'s' * (len(nodes) != 1)} this would run\n{commands}{more}\n\n"
         f"with collect.sh:\n{script}\n"
-        f"It reads, kills and changes nothing, and sends nothing anywhere; the output goes to {folder}.\n"
+        f"It only reads: nothing is stopped, changed or sent anywhere; the output goes to {folder}.\n"
     )
 
 

@@ -207,7 +207,7 @@ app.command()(reporting.report)
 
 @app.command()
 def schema(
-    what: Annotated[str, typer.Argument(help="diagnosis, entry or entries.")] = "diagnosis",
+    what: Annotated[str, typer.Argument(help="diagnosis, entries, entry or whole-entry.")] = "diagnosis",
 ) -> None:
     """Print the JSON Schema of what other programs read, or of an entry's front matter."""
     from denpex_kb.render.json import json_schema

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from denpex_kb.cli.console import Colour, Format, err
-from denpex_kb.errors import DenpexError
+from denpex_kb.errors import DenpexError, UsageError
 
 if TYPE_CHECKING:
     from denpex_kb.api import KnowledgeBase
@@ -49,6 +49,9 @@ def open_kb(catalogs: list[Path] | None) -> KnowledgeBase:
     """
     from denpex_kb.api import KnowledgeBase
 
+    for folder in catalogs or ():
+        if not folder.is_dir():
+            raise UsageError(f"--catalog {folder}: no such folder; name the folder that holds the entries")
     folders, notices = configured_catalogs()
     folders += [Path(part) for part in os.environ.get("DENPEX_CATALOG", "").split(os.pathsep) if part]
     kb = KnowledgeBase.open([*folders, *(catalogs or [])])

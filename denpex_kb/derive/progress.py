@@ -124,6 +124,8 @@ def run_state(
     bad = [event for event in began.events if event.kind in ("collateral", "summary")]
     if began.event is not None:
         return RunState("failed", "a failure was printed", began.event.seen.line, steps)
+    if hung and not bad:
+        return RunState("stalled", "you say that it hangs", None, steps)
     completed = [item for item in seen if "completion" in marks_of(item, rules)]
     if completed and not began.left_alone and not any(_after(item.seen, completed[-1]) for item in bad):
         return RunState("completed", "the run reports its end", completed[-1].line, steps)

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from denpex_kb.errors import CatalogError
 
-MISSING = (
-    "search: Pagefind is not installed, so pages are searched by title and tags; pip install 'denpex-kb[site]' adds it"
-)
+MISSING = "search: by title and tags only, Pagefind is not installed; pip install '.[site]' in the checkout adds it"
 
 
 def has_pagefind() -> bool:

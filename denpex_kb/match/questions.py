@@ -22,6 +22,8 @@ _CEILING = 0.86  # a few words never reach the confidence of a log
 _SLOPE, _MIDDLE = 5.0, 0.33  # fitted on labelled questions: at a raw score of 0.40 half of the answers are right
 _CANDIDATES = 40
 _UNSTATED = 0.8  # for each required fact that the question does not state
+_SHORT, _GENERIC = 8.0, 0.08  # below this weight of words the generic entry is the likelier answer
+_SHADOW = 0.12  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _UNHEARD = 2.5  # the weight of a word that no entry holds
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
@@ -51,6 +53,7 @@ class Answer(Struct, frozen=True):
     hypotheses: tuple[Hypothesis, ...]
     ruled_out: tuple[RuledOut, ...]
     coverage: float
+    shadowed: bool = False  # an entry that a stated fact rules out fits clearly better than all that are left
 
 
 def answer(
@@ -72,7 +75,7 @@ def answer(
     columns = index.columns(ids) if ids else {}
     rules = index.by_id
     scored: list[tuple[float, float, Rule, tuple[Evidence, ...], tuple[str, ...]]] = []
-    ruled_out: list[RuledOut] = []
+    ruled_out: list[tuple[float, RuledOut]] = []
     best_coverage = 0.0
     for entry_id in ids:
         rule = rules[entry_id]
@@ -82,10 +85,12 @@ def answer(
         raw = _raw(coverage, covered, rule, facts, quoted, len(conditions.fits))
         if conditions.contradicted:
             if raw > 0.3:
-                ruled_out.append(RuledOut(entry_id, conditions.contradicted[0]))
+                ruled_out.append((raw, RuledOut(entry_id, conditions.contradicted[0])))
             continue
         raw -= 0.1 * len(conditions.doubted)
         raw *= _UNSTATED ** len(conditions.unknown)
+        if rule.standing != "specific" and total < _SHORT:
+            raw += _GENERIC  # few words say what kind of thing happened, not which failure it is
         best_coverage = max(best_coverage, coverage)
         evidence = (*quoted, *conditions.fits, *(Evidence("words", word, text=word) for word in said))
         scored.append((raw, coverage, rule, evidence, conditions.unknown))
@@ -103,7 +108,9 @@ def answer(
         )
         for raw, _, rule, evidence, unknown in scored[:8]
     )
-    return Answer(hypotheses, tuple(ruled_out[:5]), best_coverage)
+    ruled_out.sort(key=lambda item: -item[0])
+    shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0][0] + _SHADOW
+    return Answer(hypotheses, tuple(out for _, out in ruled_out[:5]), best_coverage, shadow)
 
 
 def _items(reading: Reading, index: Index) -> Iterable[_Item]:

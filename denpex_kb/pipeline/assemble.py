@@ -73,6 +73,8 @@ def assemble(pieces: Sequence[Pieces], info: InputInfo, facts: FactSet, ranks: R
     """Put the diagnosis together; the incident that ended the last attempt leads."""
     last = pieces[-1]
     verdict, because = _verdict(last)
+    if verdict == "healthy" and len(pieces) > 1:
+        because = f"The last attempt ended well, after {len(pieces) - 1} that failed: {last.state.why}."
     hypotheses = with_signs(last.ranking.hypotheses, index) if verdict in ("matched", "ambiguous", "stalled") else ()
     attempts = tuple(_attempt(piece, ranks, healthy_after=verdict == "healthy") for piece in pieces)
     incident = attempts[-1].incidents[0] if attempts[-1].incidents else Incident()

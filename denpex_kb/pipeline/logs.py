@@ -86,7 +86,7 @@ class LogDiagnoser:
         """
         notes: list[str] = []
         dumps = self._dumps()
-        opened = dumps.open(chunks, Origin(name), notes)
+        opened = dumps.open(unpacked_stream(chunks), Origin(name), notes)
         if opened is None:
             raise InputError(notes[-1])
         reading = self.scanner.scan(_checked(opened[0], name), opened[1])

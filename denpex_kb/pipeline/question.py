@@ -98,7 +98,7 @@ def _quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str
 
 
 def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
-    if not found.hypotheses or found.hypotheses[0].confidence < weights.MATCHED:
+    if not found.hypotheses or found.hypotheses[0].confidence < weights.MATCHED or found.shadowed:
         contradicted = (
             f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
         )
@@ -109,7 +109,8 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
     first = found.hypotheses[0]
     second = found.hypotheses[1] if len(found.hypotheses) > 1 else None
     if second is not None and first.confidence - second.confidence < weights.CLOSE_QUESTION:
-        return "ambiguous", "Two entries fit nearly alike; the question below decides."
+        close = sum(first.confidence - item.confidence < weights.CLOSE_QUESTION for item in found.hypotheses)
+        return "ambiguous", f"{close} entries fit nearly alike; say more, or compare the signs under OR ELSE."
     return "matched", ""
 
 

@@ -9,8 +9,9 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Protocol, cast
 
 from msgspec import Struct
 
@@ -178,6 +179,54 @@ def _bounded(chunks: Iterable[bytes], path: Path, notes: list[str]) -> Iterator[
             )
             return
         yield chunk
+
+
+def unpacked_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Unpack a stream that is compressed, such as standard input; any other passes as it is.
+
+    Raises:
+        InputError: the stream is compressed and broken from its first bytes on.
+    """
+    iterator = iter(chunks)
+    first = next(iterator, b"")
+    form = next((form for magic, form in _MAGIC.items() if first.startswith(magic)), None)
+    if form is None:
+        yield first
+        yield from iterator
+        return
+    total = 0
+    unpacker = _unpacker(form)
+    for chunk in chain((first,), iterator):
+        rest = chunk
+        while rest and total <= MAX_UNPACKED:
+            try:
+                piece = unpacker.decompress(rest)
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                if not total:
+                    raise InputError(f"the input is compressed and cannot be unpacked: {error}") from error
+                return
+            total += len(piece)
+            yield piece
+            rest = unpacker.unused_data if unpacker.eof else b""
+            if unpacker.eof:  # members of one archive, one behind the other
+                unpacker = _unpacker(form)
+
+
+class _Unpacker(Protocol):
+    eof: bool
+    unused_data: bytes
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _unpacker(form: str) -> _Unpacker:
+    if form == "zst":
+        import zstandard
+
+        return cast("_Unpacker", zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj())
+    if form == "gz":
+        return cast("_Unpacker", zlib.decompressobj(zlib.MAX_WBITS | 16))
+    return cast("_Unpacker", lzma.LZMADecompressor() if form == "xz" else bz2.BZ2Decompressor())
 
 
 def binary_reason(head: bytes) -> str | None:

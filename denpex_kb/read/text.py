@@ -49,7 +49,8 @@ def is_binary(head: bytes) -> bool:
         return False
     sample = head[:4096]
     odd = sum(1 for byte in sample if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
-    return odd > 0.1 * len(sample)
+    broken = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    return odd > 0.1 * len(sample) or (odd > 0.02 * len(sample) and broken > 0.2 * len(sample))
 
 
 def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -121,10 +121,10 @@ def _why(diagnosis: Diagnosis, paper: Paper) -> None:
         return
     best = diagnosis.hypotheses[0]
     evidence = _telling(best.evidence)
-    if not evidence and not best.against:
+    words = [item.text for item in best.evidence if item.what == "words"]
+    if not evidence and not best.against and not words:
         return
     section = paper.section("WHY")
-    words = [item.text for item in best.evidence if item.what == "words"]
     if words:
         section.line("your words: " + ", ".join(words))
         evidence = [item for item in evidence if item.file is not None and item.what != "fact"]
