@@ -29,7 +29,7 @@ from denpex_kb.model.facts import Fact, FactSet
 from denpex_kb.pipeline.assemble import Piece, Pieces, assemble
 from denpex_kb.pipeline.dumps import Dumps
 from denpex_kb.read.configs import MAX_SIZE, looks_like_config, read_config
-from denpex_kb.read.files import InputFile, binary_reason, collect, read_chunks
+from denpex_kb.read.files import InputFile, binary_reason, collect, read_chunks, unpacked_stream
 from denpex_kb.read.paths import PathReader
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.scan import Scanner
