@@ -206,7 +206,8 @@ def unpacked_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
                     raise InputError(f"the input is compressed and cannot be unpacked: {error}") from error
                 return
             total += len(piece)
-            yield piece
+            if piece:
+                yield piece
             rest = unpacker.unused_data if unpacker.eof else b""
             if unpacker.eof:  # members of one archive, one behind the other
                 unpacker = _unpacker(form)
