@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from pathlib import Path
@@ -47,12 +48,32 @@ class _State:
 def main() -> None:
     """Run the command line; every error becomes a message and an exit status."""
     try:
-        status = app(prog_name="denpex", standalone_mode=False)  # an Exit comes back as its status
+        status = _wanted(sys.argv[1:])(prog_name="denpex", standalone_mode=False)  # an Exit comes back as its status
     except SystemExit:
         raise
     except BaseException as error:  # the one edge where everything ends
         sys.exit(_report(error))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _wanted(arguments: list[str]) -> typer.Typer:
+    """Return the application with the one command that is asked for: making all of them takes longer than an answer.
+
+    Help, completion and mistyped commands get the whole application.
+    """
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    commands = [
+        command
+        for command in app.registered_commands
+        if name == (command.name or getattr(command.callback, "__name__", ""))
+    ]
+    groups = [group for group in app.registered_groups if group.name == name]
+    if not (commands or groups) or "_DENPEX_COMPLETE" in os.environ:
+        return app
+    chosen = copy.copy(app)
+    chosen.registered_commands = commands
+    chosen.registered_groups = groups
+    return chosen
 
 
 def _report(error: BaseException) -> int:
