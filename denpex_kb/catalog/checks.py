@@ -22,13 +22,8 @@ from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*\.[a-z_]+|world_size|nodes|precision)\}")
-# written in parts, so that the check does not find itself
-_REGISTRY_HOST = re.compile(
-    "|".join(
-        r"\.".join(parts)
-        for parts in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs"), ("deb", "debian"))
-    )
-)
+# written backwards, so that the check does not find itself
+_REGISTRY_HOST = re.compile("|".join(host[::-1] for host in (r"gro.\ipyp", "detsohnohtyp", r"sjmpn.\yrtsiger", r"naibed.\bed")))
 _PLACEHOLDER_TALK = re.compile(
     r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE
 )
