@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from denpex_kb.model.conditions import Condition, holds, version_in
+from denpex_kb.model.conditions import Condition, holds, spell, version_in
 from denpex_kb.model.diagnosis import Evidence
 from denpex_kb.model.facts import Fact, FactSet
 
@@ -38,7 +38,7 @@ def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: Fac
                 fits.append(fact_evidence(witness[0]))
         elif any(fact.reliable for fact in witness):
             fact = next(fact for fact in witness if fact.reliable)
-            contradicted.append(f"{fact.name} = {_spell(fact)} ({fact.source})")
+            contradicted.append(f"{fact.name} = {spell(fact.value)} ({fact.source})")
         else:
             doubted.append(fact_evidence(witness[0]))
     return Fit(tuple(fits), tuple(contradicted), tuple(doubted), tuple(dict.fromkeys(unknown)))
@@ -54,8 +54,4 @@ def _undecided(condition: Condition, facts: FactSet) -> bool:
 
 def fact_evidence(fact: Fact) -> Evidence:
     """Turn a fact into a piece of evidence."""
-    return Evidence("fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {_spell(fact)}")
-
-
-def _spell(fact: Fact) -> str:
-    return str(fact.value).lower() if isinstance(fact.value, bool) else str(fact.value)
+    return Evidence("fact", fact.name, fact.file, fact.line, fact.rank, None, f"{fact.name} = {spell(fact.value)}")

@@ -38,11 +38,8 @@ class Ranking(Struct, frozen=True):
 class _Scored(Struct):
     rule: Rule
     odds: float
-    own: bool
     fit: Fit
     found: list[Witness]
-    at_start: bool
-    first: Seen | None
     decisive: bool
 
 
@@ -121,9 +118,8 @@ def _score(
     )
     if place.known and lines:
         odds += weights.INITIATING_PLACE if at_start else weights.ELSEWHERE
-    first = min(lines, key=lambda line: (line.line.clock or 0.0, line.line.number), default=None)
     decisive = any(item.signature.strength == "decisive" for item in telling)
-    return _Scored(rule, odds, True, conditions, found, at_start, first, decisive)
+    return _Scored(rule, odds, conditions, found, decisive)
 
 
 def _independent(

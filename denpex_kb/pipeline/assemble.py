@@ -15,7 +15,6 @@ from denpex_kb.derive.scope import scope_of
 from denpex_kb.index.open import Index
 from denpex_kb.match import weights
 from denpex_kb.match.logs import Ranking
-from denpex_kb.model.conditions import spell
 from denpex_kb.model.diagnosis import (
     Attempt,
     Diagnosis,
@@ -150,8 +149,3 @@ def _first_error(began: Began) -> EventPlace | None:
         return None
     line = began.event.seen.line
     return EventPlace(line.file, line.number, line.rank, line.text[:400])
-
-
-def spelled(value: str | int | bool) -> str:
-    """Write a fact's value as people read it."""
-    return spell(value)

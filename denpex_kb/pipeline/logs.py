@@ -22,8 +22,8 @@ from denpex_kb.derive.steps import step_relations
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
-from denpex_kb.match.logs import Place, Ranking, rank_entries
-from denpex_kb.model.diagnosis import Attempt, Diagnosis, InputInfo
+from denpex_kb.match.logs import Place, rank_entries
+from denpex_kb.model.diagnosis import Diagnosis, InputInfo
 from denpex_kb.model.events import Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactSet
 from denpex_kb.pipeline.assemble import Piece, Pieces, assemble
@@ -157,7 +157,7 @@ class LogDiagnoser:
         for number in range(attempts):
             dumped = located if number == attempts - 1 else None
             earlier = [piece.began for piece in pieces]
-            pieces.append(self._attempt(number, readings, facts, ranks, clocks, earlier, dumped, hung=hung))
+            pieces.append(self._attempt(number, readings, facts, ranks, clocks, meanings, earlier, dumped, hung=hung))
         info = InputInfo(
             kind,
             len(readings),
@@ -176,6 +176,7 @@ class LogDiagnoser:
         facts: FactSet,
         ranks: Ranks,
         clocks: Clocks,
+        meanings: dict[str, str],
         earlier: list[Began],
         located: Located | None,
         *,
@@ -185,12 +186,11 @@ class LogDiagnoser:
 
         Only of the last attempt there may be dumps, and states of the ranks are told of it alone.
         """
-        index, rules = self._index, self._index.rules
+        rules = self._index.rules
         seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
         progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
         overtaken = overtaken_lines(seen, progress, rules)
-        reasons = {mark.id: mark.note or "" for mark in index.kb.marks}
-        scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, reasons, number)
+        scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, meanings, number)
         scene = located.enter(scene) if located is not None else scene
         began = who_began(scene)
         relations = relations_of(scene, began, earlier)
@@ -233,6 +233,3 @@ def _checked(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
     if reason is not None:
         raise InputError(f"{name}: {reason}")
     return _chain(first, iterator) if first else ()
-
-
-__all__ = ["Attempt", "LogDiagnoser", "Ranking", "Ranks"]
