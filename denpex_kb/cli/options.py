@@ -85,6 +85,4 @@ def config_file() -> Path:
     wanted = os.environ.get("DENPEX_CONFIG")
     if wanted:
         return Path(wanted)
-    import platformdirs
-
-    return platformdirs.user_config_path("denpex") / "config.toml"
+    return Path(typer.get_app_dir("denpex")) / "config.toml"

@@ -6,9 +6,11 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import hyperscan
 import msgspec
 from msgspec import structs
 
@@ -153,6 +155,12 @@ def _rule_signature(signature: Signature) -> RuleSignature:
 
 
 def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
+    # Hyperscan compiles outside the interpreter's lock, and takes longer than all the rest
+    with ThreadPoolExecutor(1) as beside:
+        _insert(database, entries, kb, rules, beside.submit(compile_database, rules.patterns))
+
+
+def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner: Future[hyperscan.Database]) -> None:
     lexicon = concepts.make_lexicon(kb)
     reader = concepts.Reader(lexicon)
     rows = []
@@ -198,7 +206,7 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
             # the words live on in the lexicon
             {"name": "kb", "data": msgspec.msgpack.encode(msgspec.structs.replace(kb, words=(), language=Language()))},
             {"name": "lexicon", "data": msgspec.msgpack.encode(lexicon)},
-            {"name": "hyperscan", "data": dump_database(compile_database(rules.patterns))},
+            {"name": "hyperscan", "data": dump_database(scanner.result())},
         ],
         pk="name",
     )

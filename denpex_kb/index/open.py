@@ -46,6 +46,7 @@ class Index:
         self.path = path
         self.notices = list(notices)
         self._columns: dict[str, tuple[frozenset[str], ...]] = {}
+        self._places: dict[str, int] = {}  # entry id → its row in the text index
         mode = "mode=ro&immutable=1" if immutable else "mode=ro"
         self._database = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, check_same_thread=False)
         try:
@@ -187,22 +188,28 @@ class Index:
         if not query:
             return []
         rows = self._database.execute(
-            "select id, bm25(entry_fts, 0, 6, 5, 5, 4, 3, 2, 1) as score from entry_fts where entry_fts match ?"
+            "select id, bm25(entry_fts, 0, 6, 5, 5, 4, 3, 2, 1) as score, rowid from entry_fts where entry_fts match ?"
             " order by score limit ?",
             (query, limit),
-        )
+        ).fetchall()
+        self._places.update((str(row[0]), int(row[2])) for row in rows)
         return [Found(str(row[0]), float(row[1])) for row in rows]
 
     def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
         """Return the words of each column of the text index for some entries."""
         missing = [entry_id for entry_id in entry_ids if entry_id not in self._columns]
-        if missing:
-            marks = ",".join("?" * len(missing))
+        # by place where the search told it: by id, FTS5 reads the text of every entry
+        placed = [self._places[entry_id] for entry_id in missing if entry_id in self._places]
+        unplaced = [entry_id for entry_id in missing if entry_id not in self._places]
+        for key, wanted in (("rowid", placed), ("id", unplaced)):
+            if not wanted:
+                continue
+            marks = ",".join("?" * len(wanted))
             query = (
-                "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only question marks are put in)
-                f" where id in ({marks})"
+                "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only a column's name and question marks are put in)
+                f" where {key} in ({marks})"
             )
-            for row in self._database.execute(query, missing):
+            for row in self._database.execute(query, wanted):
                 self._columns[str(row[0])] = tuple(frozenset(str(column).split()) for column in row[1:])
         return {entry_id: self._columns[entry_id] for entry_id in entry_ids}
 
