@@ -132,3 +132,37 @@ def test_dumps_of_all_ranks_at_the_end_of_one_log(tmp_path: Path, kb: KnowledgeB
 
     assert found.initiating is not None
     assert found.initiating.rank == 2
+
+
+DMESG = """[Wed Mar 11 03:12:40 2026] {0} invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE), order=0
+[Wed Mar 11 03:12:40 2026] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,task={0},pid={1},uid=0
+[Wed Mar 11 03:12:40 2026] Out of memory: Killed process {1} ({0}) total-vm:35898216kB, anon-rss:23080136kB, UID:0
+"""
+
+
+def stack_dumps(folder: Path, ranks: int) -> Path:
+    for rank in range(ranks):
+        inner = "barrier (torch/distributed/distributed_c10d.py:5356)"
+        inner = "backward (torch/autograd/__init__.py:395)\n    train_epoch (train.py:19)" if rank == 0 else inner
+        text = f"Process {4200 + rank}: python train.py\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+        text += f'Thread {4200 + rank} (idle): "MainThread"\n    {inner}\n    main (train.py:{30 + rank})\n'
+        (folder / f"rank{rank}.pyspy.txt").write_text(text + "    <module> (train.py:40)\n")
+    return folder
+
+
+def test_what_the_kernel_did_to_another_process_is_passed_over(tmp_path: Path, kb: KnowledgeBase) -> None:
+    (stack_dumps(tmp_path, 2) / "dmesg.txt").write_text(DMESG.format("chrome", 1717))
+
+    found = kb.diagnose(tmp_path)
+
+    assert not any("oom" in hypothesis.id for hypothesis in found.hypotheses)
+    assert any("process 1717 (chrome) is none of the job's" in note for note in found.input.notes)
+
+
+def test_a_killed_process_may_be_the_rank_whose_stack_is_missing(tmp_path: Path, kb: KnowledgeBase) -> None:
+    (stack_dumps(tmp_path, 2) / "dmesg.txt").write_text(DMESG.format("python", 4202))
+    (tmp_path / "train.log").write_text("[rank0]: world_size=3\nDistributed init: rank 0, WORLD_SIZE=3\n")
+
+    found = kb.diagnose(tmp_path)
+
+    assert found.hypotheses[0].id == "host-oom-killed-exit-minus-9"

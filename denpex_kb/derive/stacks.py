@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from denpex_kb.derive.collectives import Relation
 from denpex_kb.model.events import Line, Reading, Seen
@@ -101,6 +101,7 @@ class _Group(Struct, frozen=True):
     aside: _Role | None
     waits: bool
     shown: Frame | None
+    called: Frame | None = None  # where its way parts from the others'
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -148,9 +149,9 @@ def find_stack_relations(processes: Iterable[Process], roles: FrameRoles, world_
     odd = _odd(groups, len(stands))
     groups.sort(key=lambda group: (group not in odd, len(group.members), group.ranks))
     ranks = tuple(sorted({rank for group in odd for rank in group.ranks}))
-    text = "; ".join(_sentence(group) for group in groups[:5])
+    text = "; ".join(_sentence(group, groups) for group in groups[:5])
     relation = _relation("odd-stack", text, ranks, [group.members[0] for group in groups], coverage)
-    return StackFindings((relation,), at_work)
+    return StackFindings((relation, *_without_rank0(groups, coverage)), at_work)
 
 
 def _stands(processes: Iterable[Process], roles: FrameRoles) -> list[_Stand]:
@@ -195,7 +196,8 @@ def _group(members: Sequence[_Stand], depth: int, parted: Mapping[_Key, object],
     asides = [role for frame in first.path[start:] if (role := roles.of(frame).get("frame-aside")) is not None]
     aside = next((role for role in asides if role.id not in _WEAK), asides[0] if asides else None)
     waits = all(_waits(stand, depth, roles) for stand in members)
-    return _Group(tuple(members), aside, waits, _shown(first, start, aside, roles))
+    called = first.path[depth] if depth < len(first.path) else None
+    return _Group(tuple(members), aside, waits, _shown(first, start, aside, roles), called)
 
 
 def _waits(stand: _Stand, depth: int, roles: FrameRoles) -> bool:
@@ -234,6 +236,17 @@ def _odd(groups: Sequence[_Group], total: int) -> list[_Group]:
     return []
 
 
+def _without_rank0(groups: Sequence[_Group], coverage: _Coverage) -> Iterable[Relation]:
+    """Find ranks in a barrier that rank 0 has not reached."""
+    inside = [group for group in groups if group.aside is not None and group.aside.id in _WEAK]
+    outside = [group for group in groups if group not in inside and 0 in group.ranks]
+    if inside and outside and not any(0 in group.ranks for group in inside):
+        text = f"{_sentence(inside[0])}; {_sentence(outside[0])}"
+        yield structs.replace(
+            _relation("others-in-a-barrier", text, inside[0].ranks, [inside[0].members[0]], coverage), culprit=False
+        )
+
+
 def _strong(group: _Group) -> bool:
     return group.aside is not None and group.aside.id not in _WEAK
 
@@ -252,8 +265,11 @@ def _saves(frame: Frame, roles: FrameRoles) -> bool:
     return role is not None and role.id == "frame-saving"
 
 
-def _sentence(group: _Group) -> str:
+def _sentence(group: _Group, groups: Sequence[_Group] = ()) -> str:
     where = group.shown.brief if group.shown is not None else "another place"
+    alike = [other for other in groups if other.shown is not None and other.shown == group.shown]
+    if len(alike) > 1 and group.called is not None and group.called != group.shown:
+        where += f", reached through {group.called.brief}"
     names = rank_list(group.ranks) if group.ranks else _unranked(group)
     doing = f" ({group.aside.note})" if group.aside is not None and group.aside.note else ""
     return f"{names} in {where}{doing}"

@@ -32,7 +32,7 @@ class Dumps:
         self._reader = StackReader(rules, prefixes)
         self._end = _End()
         self.facts: list[Fact] = []
-        self._processes: list[Process] = []
+        self.processes: list[Process] = []  # what the dumps show
         self._traces: list[Trace] = []
         self._whole: list[Reading] = []  # files that are nothing but a dump
 
@@ -63,7 +63,7 @@ class Dumps:
         elif self._reader.has_stacks(reading):
             lines, chunks = self._end.take()
             found = self._reader.read(reading, chunks, lines)
-            self._processes += found
+            self.processes += found
             if found and found[0].first <= _HEAD:
                 self._whole.append(reading)
 
@@ -76,7 +76,7 @@ class Dumps:
                 seen.line.attempt = attempt
             if reading.last is not None:
                 reading.last.attempt = attempt
-        return locate(self._processes, self._traces, readings, self._rules, notes, world_size)
+        return locate(self.processes, self._traces, readings, self._rules, notes, world_size)
 
     def _trace(self, flight: Flight, origin: Origin, notes: list[str]) -> tuple[Iterable[bytes], Origin]:
         self._traces += flight.traces

@@ -19,6 +19,7 @@ from denpex_kb.derive.relations import relations_of
 from denpex_kb.derive.scene import build_scene, learn_skew
 from denpex_kb.derive.states import rank_states, silent_ranks
 from denpex_kb.derive.steps import step_relations
+from denpex_kb.derive.strangers import drop_strangers
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
@@ -153,6 +154,7 @@ class LogDiagnoser:
         learn_skew(readings, rules, clocks)
         meanings = {mark.id: mark.note or "" for mark in index.kb.marks}
         located = dumps.locate(readings, meanings, ranks.world_size, attempts - 1)
+        notes += drop_strangers(readings, dumps.processes, ranks.world_size, rules)
         pieces: list[Pieces] = []
         for number in range(attempts):
             dumped = located if number == attempts - 1 else None

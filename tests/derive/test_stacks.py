@@ -148,7 +148,7 @@ AHEAD = dict(enumerate([ITEM, SYNCHRONIZE, ALL_REDUCE, ITEM, BACKWARD, ITEM, ITE
     ],
 )
 def test_who_stands_apart(stacks: dict[int, Stack], ranks: tuple[int, ...], roles: FrameRoles) -> None:
-    (relation,) = find(stacks, roles).relations
+    relation, *_ = find(stacks, roles).relations
 
     assert (relation.name, relation.ranks, relation.culprit) == ("odd-stack", ranks, bool(ranks))
     if ranks:
@@ -162,6 +162,34 @@ def test_the_text_says_who_stands_where(roles: FrameRoles) -> None:
         "rank 0 in save_checkpoint (train.py:70) (a save)",
         "ranks 1-7 in all_reduce (torch/distributed/distributed_c10d.py:2810)",
     ]
+
+
+def test_calls_of_one_collective_are_told_apart_by_the_way_to_them(roles: FrameRoles) -> None:
+    elsewhere = (*ALL_REDUCE[:2], ("sync_metrics", "train.py", 12), *MAIN)
+    (relation,) = find(mostly(ALL_REDUCE, 8, r2=elsewhere), roles).relations
+
+    assert relation.text.split("; ") == [
+        f"rank 2 in all_reduce ({C10D}:2810), reached through sync_metrics (train.py:12)",
+        f"ranks 0, 1, 3-7 in all_reduce ({C10D}:2810), reached through train_step (train.py:47)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stacks", "ranks"),
+    [
+        ({0: BACKWARD, 1: BARRIER}, (1,)),
+        ({0: GATHER, 1: BARRIER, 2: GATHER, 3: BARRIER}, (1, 3)),
+        ({0: BARRIER, 1: BACKWARD}, None),
+        ({0: BARRIER, 1: BARRIER, 2: BACKWARD}, None),
+        ({1: BARRIER, 2: BACKWARD}, None),
+    ],
+)
+def test_a_barrier_that_rank_0_has_not_reached(
+    stacks: dict[int, Stack], ranks: tuple[int, ...] | None, roles: FrameRoles
+) -> None:
+    found = [relation for relation in find(stacks, roles).relations if relation.name == "others-in-a-barrier"]
+
+    assert [(relation.ranks, relation.culprit) for relation in found] == ([(ranks, False)] if ranks else [])
 
 
 def test_the_same_place_everywhere(roles: FrameRoles) -> None:

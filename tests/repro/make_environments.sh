@@ -4,6 +4,8 @@
 #
 #   tests/repro/make_environments.sh DIR [DEEPSPEED_VERSION...]
 #   DENPEX_REPRO=DIR pytest -m slow tests/repro
+#
+# DeepSpeed on a CPU calls `numactl`, a package of the system's.
 set -euo pipefail
 
 root=${1:?usage: make_environments.sh DIR [DEEPSPEED_VERSION...]}
@@ -16,7 +18,7 @@ mkdir -p "$root"
 if [ ! -x "$root/venv/bin/python" ]; then
     "$python" -m venv "$root/venv"
     "$root/venv/bin/pip" install -q torch==2.13.0 transformers==4.57.6 accelerate==1.12.0 "numpy<2.3" \
-        setuptools wheel ninja hjson py-cpuinfo psutil pydantic msgpack einops tqdm packaging
+        setuptools wheel ninja hjson py-cpuinfo psutil pydantic msgpack einops tqdm packaging py-spy
 fi
 for version in "${versions[@]}"; do
     target="$root/deepspeed-$version"
