@@ -12,11 +12,12 @@ from denpex_kb.derive.events import CLASSES, Event
 from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.fold import fold_collateral
 from denpex_kb.derive.nouns import Began, Overtaken, Scene
-from denpex_kb.derive.order import choose, consequences
+from denpex_kb.derive.order import choose, consequences, gap_between
 from denpex_kb.model.diagnosis import Initiating
 
 __all__ = ["Began", "Overtaken", "Scene", "began_with", "who_began"]
 
+_AT_ONCE = 5.0  # seconds between the same failure on several ranks, within which neither came first
 _NAMING = frozenset({"hardware", "kernel", "mismatch"})  # they name a rank even where the run went on for a while
 _WHY = {
     "hardware": "a hardware record, which explains what the ranks report",
@@ -88,8 +89,10 @@ def _by_event(
     alike = tuple(event for event in firsts if same_failure(event, chosen))
     involved = sorted({rank for event in alike for rank in event.ranks})
     everyone = is_everyone(chosen, alike, involved, standing, scene)
+    together = not everyone and _at_once(chosen, alike, involved)
     rank = None if everyone or is_alone(scene.ranks) else rank_behind(chosen, firsts, standing, scene, located)
-    ranks = ranks_behind(chosen, rank, involved, scene, everyone=everyone)
+    rank = None if together else rank
+    ranks = tuple(involved) if together else ranks_behind(chosen, rank, involved, scene, everyone=everyone)
     host = chosen.host or (scene.ranks.host_of(rank) if rank is not None else None)
     others = [event for event in firsts if event is not chosen and not same_failure(event, chosen)]
     rivals = [event for event in others if event.kind == chosen.kind and event.who != chosen.who]
@@ -114,6 +117,14 @@ def _by_event(
         located,
         rivals=tuple(others),
     )
+
+
+def _at_once(chosen: Event, alike: Sequence[Event], involved: Sequence[int]) -> bool:
+    """Whether several ranks, though not all, print the same failure at the same time: none of them came first."""
+    if chosen.kind not in ("exception", "crash") or len(involved) < 2:
+        return False
+    gaps = [gap_between(event, chosen) for event in alike]
+    return all(gap is None or abs(gap) <= _AT_ONCE for gap in gaps)
 
 
 def _disproved(event: Event, standing: Iterable[Event]) -> bool:

@@ -39,7 +39,7 @@ def rank_behind(
         if pid and event.values.get("pid") == pid and event.rank is not None and fits(event.rank)
     }
     same_class = {event.rank for event in near if event.kind == chosen.kind}
-    if chosen.kind in ("hardware", "kernel", "scheduler"):
+    if chosen.kind in ("hardware", "kernel", "scheduler", "crash"):
         own = {event.rank for event in near if event.kind in ("exception", "crash") and id(event) in first}
     else:
         own = set()

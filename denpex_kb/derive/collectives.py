@@ -12,6 +12,9 @@ from denpex_kb.derive.ranks import Ranks
 from denpex_kb.model.events import Seen
 
 _BARRIERS = frozenset({"BARRIER"})
+_ONE_SIDED = frozenset({"BROADCAST", "SCATTER", "GATHER"})  # no step of training: against a barrier neither side is odd
+_GATHERS = frozenset({"ALLGATHER", "_ALLGATHER_BASE"})
+_SCATTERS = frozenset({"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE"})
 _SETTLED = 0.5  # of the expected reporters, below which those that are missing say little
 
 
@@ -42,6 +45,7 @@ class Report(Struct):
     hung: float | None = None  # when the hang began, by this rank's clock
     enqueued: int | None = None
     completed: int | None = None
+    members: int | None = None  # ranks of the group, by what the collective makes of its input
 
     @property
     def call(self) -> str:
@@ -86,7 +90,14 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
             hung = when - float(values["ran"]) / 1000 if when is not None and "ran" in values else None
             group = values.get("group", "")
             groups[group][rank] = Report(
-                rank, group, int(values["seq"]), values["op"], values.get("numel_in", ""), event.seen, hung
+                rank,
+                group,
+                int(values["seq"]),
+                values["op"],
+                values.get("numel_in", ""),
+                event.seen,
+                hung,
+                members=_members(values),
             )
             if when is not None:
                 noticed[group] = min(noticed.get(group, when), when)
@@ -94,6 +105,18 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
     _add_status(held, groups)
     hangs = [_hang(group, members, noticed.get(group)) for group, members in groups.items() if members]
     return sorted(hangs, key=lambda hang: (hang.began if hang.began is not None else float("inf"), -len(hang.reports)))
+
+
+def _members(values: Mapping[str, str]) -> int | None:
+    """Return the size of a group: inputs in an all-gather's output, or outputs in a reduce-scatter's input."""
+    small, large = values.get("numel_in", ""), values.get("numel_out", "")
+    if values["op"] in _SCATTERS:
+        small, large = large, small
+    elif values["op"] not in _GATHERS:
+        return None
+    if not (small.isdigit() and large.isdigit() and int(small)) or int(large) % int(small):
+        return None
+    return int(large) // int(small)
 
 
 def _attribute(groups: dict[str, dict[int, Report]], group_of: Mapping[int, str], noticed: dict[str, float]) -> None:
@@ -208,6 +231,8 @@ def _in_barrier(reports: Sequence[Report]) -> tuple[int, ...]:
     waiting = [
         report.rank for report in reports if report.op in _BARRIERS or (report.op == "ALLREDUCE" and report.size == "1")
     ]
+    if any(report.op in _ONE_SIDED for report in reports):
+        return ()
     return tuple(waiting) if 0 < len(waiting) < len(reports) and len(waiting) * 2 <= len(reports) else ()
 
 
@@ -220,8 +245,7 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         covered: ranks of whose output the input shows something, or whose file it holds.
         dead: ranks that fell before they could report.
     """
-    expected = set(range(ranks.world_size)) if ranks.world_size is not None else set(ranks.known)
-    basis = ranks.basis or "the ranks that the input shows"
+    expected, basis = _expected(hang, ranks)
     if not _is_default(hang, ranks) or expected != set(range(len(expected))):
         return None
     observed = {report.rank for report in hang.reports}
@@ -229,6 +253,8 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
     if not missing or len(observed) < _SETTLED * len(expected - dead):
         return None
     unseen = missing - covered
+    if unseen and ranks.world_size is None and len(observed) <= len(missing):
+        return None  # that half of a small group is not to be seen says nothing
     return Relation(
         "missing-reporter",
         f"{rank_list(sorted(missing))} never reported the time-out that {len(observed)} others report",
@@ -240,6 +266,17 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         "complete" if not unseen else f"{len(missing) - len(unseen)} of {len(missing)} seen elsewhere in the input",
         culprit=len(missing) <= len(observed),
     )
+
+
+def _expected(hang: Hang, ranks: Ranks) -> tuple[set[int], str]:
+    """Return which ranks take part in the group, and what that rests on."""
+    if ranks.world_size is not None:
+        return set(range(ranks.world_size)), ranks.basis
+    sizes = {report.members for report in hang.reports}
+    size = sizes.pop() if len(sizes) == 1 else None
+    if size is not None and size > max(ranks.known, default=0):
+        return set(range(size)), f"a group of {size}, by the sizes of what it gathers"
+    return set(ranks.known), "the ranks that the input shows"
 
 
 def _is_default(hang: Hang, ranks: Ranks) -> bool:

@@ -85,8 +85,14 @@ class Evidence:
             self.pairs[place][int(values["first_rank"])] += 1
         if "node" in values and place is not None and values["node"].isdigit():
             self.nodes.setdefault(place, int(values["node"]))
-        if "spawned_local" in values and values.get("pid", "").isdigit():
-            self.local_pids[place, int(values["pid"])] = int(values["spawned_local"])
+        if values.get("pid", "").isdigit():
+            self._of_pid(place, int(values["pid"]), values)
+
+    def _of_pid(self, place: str | None, pid: int, values: Mapping[str, str]) -> None:
+        if "stated_rank" in values:
+            self.pids.setdefault((place, pid), int(values["stated_rank"]))
+        if "spawned_local" in values:
+            self.local_pids[place, pid] = int(values["spawned_local"])
 
     def exits(self, exits: Iterable[Exit]) -> None:
         """Take what launchers state of the processes that ended."""

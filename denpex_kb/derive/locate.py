@@ -221,6 +221,15 @@ def _is_row(item: Seen, rules: RuleSet) -> bool:
     return any(rules.patterns[match.pattern].owner == "gpu-throttled" for match in item.matches)
 
 
+def named_lost(events: Sequence[Event]) -> Relation | None:
+    """Return the rank that a coordinator heard no more of, where it names only one."""
+    named = {int(event.values["lost_rank"]): event.seen for event in events if "lost_rank" in event.values}
+    if len(named) != 1:
+        return None
+    ((rank, seen),) = named.items()
+    return Relation("peer-lost", f"the coordinator heard no more of rank {rank}", (rank,), (seen,), culprit=True)
+
+
 def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
     """Return the host that most ranks lost their connection to."""
     by_host: dict[str, dict[object, Seen]] = defaultdict(dict)

@@ -126,7 +126,7 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     """
     _forget_numbers_of_hosts(readings, rules)
     lines = [line for reading in readings for line in _all_lines(reading)]
-    task_is_rank = _task_is_rank(lines)
+    task_is_rank = _task_is_rank(lines, agents=_has_agents(readings, rules))
     name_hosts(readings, rules, task_is_node=not task_is_rank)
     evidence = _gather(readings, lines, rules, facts, task_is_rank=task_is_rank)
     ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
@@ -264,10 +264,22 @@ def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | Non
     return next((size for size in (1, 2, 4, 8, 16) if size >= least and world % size == 0), least) if least else None
 
 
-def _task_is_rank(lines: Iterable[Line]) -> bool:
+def _has_agents(readings: Iterable[Reading], rules: RuleSet) -> bool:
+    """Whether a launcher of a node's processes is at work: then a task of the scheduler is a node."""
+    return any(
+        rules.patterns[match.pattern].owner.startswith("torchrun-") and rules.patterns[match.pattern].target == "mark"
+        for reading in readings
+        for seen in reading.seen
+        for match in seen.matches
+    )
+
+
+def _task_is_rank(lines: Iterable[Line], *, agents: bool) -> bool:
     """A Slurm label counts nodes where one launcher runs per node, and ranks where every task is one."""
     pairs = [(line.task, line.rank, line.local_rank) for line in lines if line.task is not None]
     ranked = [(task, rank) for task, rank, _ in pairs if rank is not None]
     if ranked:
         return all(task == rank for task, rank in ranked)
+    if not pairs and agents:
+        return False
     return all(local is None or local == task for task, _, local in pairs)

@@ -30,6 +30,8 @@ def _local(scene: Scene, began: Began) -> Iterable[Relation]:
     several = ranks.several or len(ranks.known) > 1 or (ranks.world_size or 1) > 1 or bool(began.collateral)
     if event is None or event.kind != "exception" or not several or began.everyone or event.follows:
         return
+    if event.rank is None and len(began.alike) > 1:
+        return  # several processes raised it, and nothing tells how many
     if began.initiating is not None and not began.initiating.ranks[1:]:
         rank = event.line.rank
         yield Relation(

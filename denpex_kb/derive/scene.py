@@ -10,7 +10,7 @@ from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Relation, compare, find_hangs, rank_list
 from denpex_kb.derive.events import CLASSES, classify
 from denpex_kb.derive.exits import Exit, read_exits
-from denpex_kb.derive.locate import aside, behind_in_log, left_early, lost_peer, silent_in, throttled
+from denpex_kb.derive.locate import aside, behind_in_log, left_early, lost_peer, named_lost, silent_in, throttled
 from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.order import dated
 from denpex_kb.derive.places import place_of
@@ -73,6 +73,7 @@ def build_scene(
         behind_in_log(seen, rules) if ended_by_force else None,  # in mid-flight some rank is always behind
         aside(readings, seen, progress, rules) if ended_by_force and not hangs else None,
         lost_peer(events, ranks),
+        named_lost(events),
         None if failing else throttled(seen, rules, ranks),
     ):
         if relation is not None:

@@ -12,6 +12,7 @@ from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.rules import ScanPattern
 
 _OF_RANK, _OF_HOST = "heads", "section"  # what marks of such lines give
+_OF_CHILD = "spawned"  # a parent's heading over the traceback of one of its processes, wherever it stands
 _NEAR_TOP = 3  # the only heading of a file stands in one of its first lines
 # Lines of launchers and machines: whatever heading stands above them, they are no rank's own.
 _NO_RANKS = frozenset({"hardware", "kernel", "scheduler", "summary", "teardown", "exit", "restart"})
@@ -23,15 +24,19 @@ def rank_headings(reading: Reading, patterns: Sequence[ScanPattern]) -> dict[int
     Empty where they are the output of a run rather than headings: printed on end, or above lines of other ranks.
     """
     found: dict[int, int | None] = {}
+    children: set[int] = set()
     for seen in reading.seen:
         given = _given(seen, patterns)
         if given.get(_OF_RANK, "").isdigit():
             found[seen.line.number] = int(given[_OF_RANK])
+        elif given.get(_OF_CHILD, "").isdigit():
+            found[seen.line.number] = int(given[_OF_CHILD])
+            children.add(seen.line.number)
         elif _OF_HOST in given and found:
             found[seen.line.number] = None
     numbers = [number for number, rank in found.items() if rank is not None]
     ranks = {rank for rank in found.values() if rank is not None}
-    if not numbers or (len(ranks) < 2 and numbers[0] > _NEAR_TOP):
+    if not numbers or (len(ranks) < 2 and numbers[0] > _NEAR_TOP and numbers[0] not in children):
         return {}
     if any(after - number < 2 for number, after in pairwise(numbers)):
         return {}
