@@ -50,4 +50,5 @@ def load_kb(root: Path) -> Kb:
         prefixes=one("prefixes.yaml", tuple[PrefixFormat, ...]),
         times=one("times.yaml", tuple[TimeFormat, ...]),
         paths=one("paths.yaml", tuple[PathFormat, ...]),
+        common=one("common.yaml", tuple[str, ...]),
     )

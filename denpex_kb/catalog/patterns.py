@@ -12,6 +12,8 @@ from typing import Any
 import hyperscan
 import msgspec
 
+from denpex_kb.catalog.literals import literals
+
 _sre: Any = importlib.import_module("re._parser")  # the parser behind `re`; it has no public name
 
 _FORBIDDEN = (
@@ -21,6 +23,7 @@ _FORBIDDEN = (
     (re.compile(r"(?<!\\)(?:\\\\)*\\[AZzGKXRHhVNpPQELUlux]"), "an escape that the three engines read differently"),
 )
 _MIN_LITERAL = 4
+_RARE = 10  # characters from which on a literal text is taken in place of its pattern
 _UNBOUNDED = 1000
 
 
@@ -49,12 +52,20 @@ def faults(pattern: str, *, scanned: bool = True) -> list[str]:
     return found
 
 
-def for_hyperscan(pattern: str) -> bytes:
-    """Write a pattern for Hyperscan, which sees whole lines, launcher prefixes included.
+def for_hyperscan(pattern: str, common: str = "") -> bytes:
+    """Write a pattern for Hyperscan, which sees whole lines, launcher prefixes included; Python confirms every match.
 
-    A leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
-    become unbounded ones: counting makes the database slow to compile, and Python confirms every match anyway.
+    The literal texts that a match must hold are enough where they are long and rare: they compile several times as
+    fast as the pattern, and bring hardly more lines. Otherwise a leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
+    become unbounded ones, since counting makes the database slow to compile.
+
+    Args:
+        pattern: a regular expression of the common subset.
+        common: text that healthy runs print all the time.
     """
+    needed = literals(pattern, _RARE, common)
+    if needed and all(map(str.isascii, needed)):
+        return "|".join(map(re.escape, needed)).encode()
     text = pattern.removeprefix("^")
 
     def unbounded(match: re.Match[str]) -> str:

@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
+from denpex_kb.catalog.literals import literals
 from denpex_kb.hub.library import Library
-from denpex_kb.hub.literals import literals
 from denpex_kb.index.build import make_rules
 from denpex_kb.index.scandb import UNSCANNED_MARKS
 from denpex_kb.match import weights

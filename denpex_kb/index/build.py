@@ -16,6 +16,7 @@ from msgspec import structs
 
 from denpex_kb.catalog.findings import FileBroken, Finding
 from denpex_kb.catalog.kbfiles import load_kb
+from denpex_kb.catalog.literals import wordings
 from denpex_kb.catalog.load import load_catalog
 from denpex_kb.catalog.usable import unusable
 from denpex_kb.errors import CatalogError
@@ -27,7 +28,7 @@ from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb, Language
 from denpex_kb.model.rules import Rule, RuleSet, RuleSignature, ScanPattern
 
-SCHEMA = "denpex.index/1"
+SCHEMA = "denpex.index/2"
 FTS_COLUMNS = ("title", "questions", "tags", "concepts", "summary", "symptoms", "body")
 
 
@@ -157,7 +158,7 @@ def _rule_signature(signature: Signature) -> RuleSignature:
 def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
     # Hyperscan compiles outside the interpreter's lock, and takes longer than all the rest
     with ThreadPoolExecutor(1) as beside:
-        _insert(database, entries, kb, rules, beside.submit(compile_database, rules.patterns))
+        _insert(database, entries, kb, rules, beside.submit(compile_database, rules.patterns, kb.common))
 
 
 def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner: Future[hyperscan.Database]) -> None:
@@ -198,6 +199,9 @@ def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner
         f"create virtual table entry_fts using fts5(id unindexed, {', '.join(FTS_COLUMNS)}, tokenize='unicode61')"
     )
     database["entry_fts"].insert_all(texts)
+    database.execute("create virtual table message_fts using fts5(id unindexed, text, tokenize='unicode61')")
+    database["message_fts"].insert_all({"id": entry.id, "text": _messages(entry)} for entry in entries)
+    database.execute("create virtual table message_terms using fts5vocab(message_fts, 'row')")
     database.execute("create virtual table entry_terms using fts5vocab(entry_fts, 'row')")
     database["blob"].insert_all(
         [
@@ -242,6 +246,17 @@ def _search_row(entry: Entry, reader: concepts.Reader) -> dict[str, str]:
         "symptoms": reader.search_text(body.symptoms + " " + " ".join(_examples(entry))),
         "body": reader.search_text(" ".join((body.root_cause, body.affected_setups))),
     }
+
+
+def _messages(entry: Entry) -> str:
+    """Return the wording of the messages that tell of an entry, a part of which people put into their questions."""
+    texts = [
+        text
+        for signature in entry.meta.signatures
+        if signature.pattern and signature.strength in ("decisive", "strong") and signature.where != "stack"
+        for text in wordings(signature.pattern)
+    ]
+    return "\n".join(dict.fromkeys(texts))
 
 
 def _examples(entry: Entry) -> Iterable[str]:

@@ -23,7 +23,9 @@ from denpex_kb.model.rules import Rule, RuleSet, ScanPattern
 if TYPE_CHECKING:
     import hyperscan
 
-SCHEMA = "denpex.index/1"
+SCHEMA = "denpex.index/2"
+_QUESTION_WORDS = 60  # words of a question in which a quoted message is looked for
+_LONGEST_QUOTE = 6  # words in a row
 _UNREADABLE = (sqlite3.DatabaseError, msgspec.DecodeError, msgspec.ValidationError)
 
 
@@ -118,7 +120,7 @@ class Index:
             own = load_database(cached.read_bytes())
             if own is not None:
                 return own
-        compiled = compile_database(self.rules.patterns)
+        compiled = compile_database(self.rules.patterns, self.kb.common)
         with contextlib.suppress(OSError):
             write_atomically(cached, dump_database(compiled))
         return compiled
@@ -194,6 +196,36 @@ class Index:
         ).fetchall()
         self._places.update((str(row[0]), int(row[2])) for row in rows)
         return [Found(str(row[0]), float(row[1])) for row in rows]
+
+    def quoted(self, text: str) -> dict[str, list[tuple[str, int]]]:
+        """Find entries of whose messages a text quotes some words in a row.
+
+        Returns:
+            For each entry the phrases, each with the number of entries that have it; the longest first.
+        """
+        words = re.findall(r"[^\W_]+", text.lower())[:_QUESTION_WORDS]
+        known = self._message_words(words)
+        found: dict[str, list[tuple[str, int]]] = {}
+        taken: set[int] = set()
+        for size in range(_LONGEST_QUOTE, 1, -1):
+            for start in range(len(words) - size + 1):
+                span = range(start, start + size)
+                if taken >= set(span) or not all(words[at] in known for at in span):
+                    continue
+                phrase = " ".join(words[start : start + size])
+                rows = self._database.execute(
+                    "select id from message_fts where message_fts match ?", (f'text : "{phrase}"',)
+                ).fetchall()
+                if rows:
+                    taken |= set(span)
+                for row in rows:
+                    found.setdefault(str(row[0]), []).append((phrase, len(rows)))
+        return found
+
+    def _message_words(self, words: Sequence[str]) -> set[str]:
+        marks = ",".join("?" * len(words))
+        query = f"select term from message_terms where term in ({marks})"  # noqa: S608 (only question marks are put in)
+        return {str(row[0]) for row in self._database.execute(query, words)}
 
     def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
         """Return the words of each column of the text index for some entries."""

@@ -18,12 +18,18 @@ def scanned(pattern: ScanPattern) -> bool:
     return not (pattern.target == "mark" and pattern.name in UNSCANNED_MARKS)
 
 
-def compile_database(patterns: Sequence[ScanPattern]) -> hyperscan.Database:
-    """Compile the patterns; each keeps its index as id. Broken ones must have been refused before."""
+def compile_database(patterns: Sequence[ScanPattern], common: Sequence[str]) -> hyperscan.Database:
+    """Compile the patterns; each keeps its index as id. Broken ones must have been refused before.
+
+    Args:
+        patterns: the patterns of entries, marks and facts.
+        common: lines that healthy runs print all the time.
+    """
     chosen = [(index, pattern) for index, pattern in enumerate(patterns) if scanned(pattern)]
+    text = "\n".join(common)
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
-        expressions=[for_hyperscan(pattern.pattern) for _, pattern in chosen],
+        expressions=[for_hyperscan(pattern.pattern, text) for _, pattern in chosen],
         ids=[index for index, _ in chosen],
         flags=[FLAGS for _ in chosen],
     )

@@ -26,6 +26,8 @@ _SHORT, _GENERIC = 8.0, 0.08  # below this weight of words the generic entry is 
 _SHADOW = 0.12  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _UNHEARD = 2.5  # the weight of a word that no entry holds
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
+_PHRASE = 0.35  # for five words in a row of a message that few entries have
+_FEW, _SHORT_PHRASE = 3, 8  # entries; characters
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
 # A hang ends in a time-out that is a crash to whoever sees it, and so on.
 _NEAR_KINDS = {
@@ -57,12 +59,17 @@ class Answer(Struct, frozen=True):
 
 
 def answer(
-    reading: Reading, facts: FactSet, index: Index, signature_hits: dict[str, list[Evidence]] | None = None
+    text: str,
+    reading: Reading,
+    facts: FactSet,
+    index: Index,
+    signature_hits: dict[str, list[Evidence]] | None = None,
 ) -> Answer:
     """Rank the entries against a question.
 
     Args:
-        reading: the question's concepts and words.
+        text: the question.
+        reading: its concepts and words.
         facts: what is known, derived facts included.
         index: the open index.
         signature_hits: entry id → signatures that the question's own text matched (it quotes a message).
@@ -71,7 +78,8 @@ def answer(
     hits = signature_hits or {}
     total = sum(item.weight for item in items)
     found = index.search([token for item in items for token in item.tokens], _CANDIDATES)
-    ids = list(dict.fromkeys([*(found_.id for found_ in found), *hits]))
+    phrases = _telling_phrases(index.quoted(text), frozenset(index.lexicon.ignore))
+    ids = list(dict.fromkeys([*(found_.id for found_ in found), *hits, *phrases]))
     columns = index.columns(ids) if ids else {}
     rules = index.by_id
     scored: list[tuple[float, float, Rule, tuple[Evidence, ...], tuple[str, ...]]] = []
@@ -82,7 +90,8 @@ def answer(
         coverage, covered, said = _coverage(items, columns[entry_id], total)
         conditions = fit(rule.requires, rule.excludes, facts)
         quoted = hits.get(entry_id, [])
-        raw = _raw(coverage, covered, rule, facts, quoted, len(conditions.fits))
+        phrase, worth = phrases.get(entry_id, ("", 0.0))
+        raw = _raw(coverage, covered, rule, facts, quoted, len(conditions.fits)) + worth
         if conditions.contradicted:
             if raw > 0.3:
                 ruled_out.append((raw, RuledOut(entry_id, conditions.contradicted[0])))
@@ -92,6 +101,7 @@ def answer(
         if rule.standing != "specific" and total < _SHORT:
             raw += _GENERIC  # few words say what kind of thing happened, not which failure it is
         best_coverage = max(best_coverage, coverage)
+        said = (phrase, *(word for word in said if word not in phrase.split())) if phrase else said
         evidence = (*quoted, *conditions.fits, *(Evidence("words", word, text=word) for word in said))
         scored.append((raw, coverage, rule, evidence, conditions.unknown))
     scored.sort(key=lambda item: (-item[0], item[2].role == "collateral", item[2].id))
@@ -111,6 +121,23 @@ def answer(
     ruled_out.sort(key=lambda item: -item[0])
     shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0][0] + _SHADOW
     return Answer(hypotheses, tuple(out for _, out in ruled_out[:5]), best_coverage, shadow)
+
+
+def _telling_phrases(
+    quoted: dict[str, list[tuple[str, int]]], ignored: frozenset[str]
+) -> dict[str, tuple[str, float]]:
+    """Return for each entry the phrase of its messages that tells most, and what that is worth."""
+    found: dict[str, tuple[str, float]] = {}
+    for entry_id, phrases in quoted.items():
+        for phrase, entries in phrases:
+            words = phrase.split()
+            content = {word for word in words if word not in ignored and not word.isdigit()}
+            if len(content) < 2 or (len(words) < 3 and entries > _FEW) or len(phrase) < _SHORT_PHRASE:
+                continue
+            worth = _PHRASE * min(1.0, (len(words) + 1) / 5) / max(1.0, entries / _FEW)
+            if worth > found.get(entry_id, ("", 0.0))[1]:
+                found[entry_id] = (phrase, worth)
+    return found
 
 
 def _items(reading: Reading, index: Index) -> Iterable[_Item]:

@@ -146,6 +146,7 @@ class Kb(Struct, frozen=True):
     prefixes: tuple[PrefixFormat, ...]
     times: tuple[TimeFormat, ...]
     paths: tuple[PathFormat, ...]
+    common: tuple[str, ...]  # lines that healthy runs print all the time
 
     def fact(self, name: str) -> FactDeclaration | None:
         """Return the declaration of a fact."""

@@ -55,7 +55,7 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
         facts.add(fact)
     derive_model_facts(facts, index.kb)
     hits = _quoted_evidence(text, index, quoted) if _QUOTES_MESSAGE.search(text) else {}
-    found = answer(reading, facts, index, hits)
+    found = answer(text, reading, facts, index, hits)
     verdict, because = _verdict(found, facts)
     hypotheses = with_signs(found.hypotheses, index) if verdict != "unknown" else ()
     diagnosis = Diagnosis(

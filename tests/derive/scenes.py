@@ -37,7 +37,11 @@ START = 12 * 3600  # the time of day at which the clocks of these jobs begin
 def _tools() -> tuple[Kb, RuleSet, Scanner]:
     kb = load_kb(KB)
     rules, _ = make_rules((), kb)
-    return kb, rules, Scanner(rules, compile_database(rules.patterns), PrefixReader(kb.prefixes), TimeReader(kb.times))
+    return (
+        kb,
+        rules,
+        Scanner(rules, compile_database(rules.patterns, kb.common), PrefixReader(kb.prefixes), TimeReader(kb.times)),
+    )
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from denpex_kb import KnowledgeBase
+from denpex_kb.catalog.literals import literals
 from denpex_kb.hub.diagrams import draw, read_diagram
 from denpex_kb.hub.highlight import highlight
 from denpex_kb.hub.introductions import read_introductions
 from denpex_kb.hub.library import Library
-from denpex_kb.hub.literals import literals
 from denpex_kb.hub.messages import messages_by_letter
 from denpex_kb.hub.samples import best_sample, sample_choices
 from denpex_kb.hub.svg import balanced, card

@@ -18,7 +18,7 @@ from tests.derive.scenes import KB
 _KB = load_kb(KB)
 _RULES, _ = make_rules((), _KB)
 _PREFIXES = PrefixReader(_KB.prefixes)
-_SCANNER = Scanner(_RULES, compile_database(_RULES.patterns), _PREFIXES, TimeReader(_KB.times))
+_SCANNER = Scanner(_RULES, compile_database(_RULES.patterns, _KB.common), _PREFIXES, TimeReader(_KB.times))
 ERROR = "KeyError: 'x'"
 THREAD = "Current thread 0x00007f3a1c0f4740 (most recent call first):"
 
