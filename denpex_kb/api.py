@@ -98,6 +98,19 @@ class KnowledgeBase:
         """Return a summary of every entry."""
         return self.index.summaries()
 
+    def signatures_in(self, text: str) -> dict[str, frozenset[str]]:
+        """Return which signatures of which entries a text matches, whatever follows from that."""
+        patterns = self.index.rules.patterns
+        return {
+            entry: frozenset(
+                patterns[match.pattern].name
+                for item in seen
+                for match in item.matches
+                if patterns[match.pattern].target == "signature" and patterns[match.pattern].owner == entry
+            )
+            for entry, seen in self._quoted(text).items()
+        }
+
     def _wants_core(self, diagnosis: Diagnosis) -> bool:
         """Say whether the traceback itself tells more than the answer does."""
         best = diagnosis.hypotheses[0].id if diagnosis.hypotheses else None
