@@ -1,7 +1,7 @@
 """Does an entry know its failure or its samples: `python benchmarks/variations.py` varies every positive sample.
 
-- the answer must stay with other ranks, hosts, paths and numbers, behind launchers' prefixes, cut at either end, with lines
-  of others in between, with unrelated lines added or left out;
+- the answer must stay with other ranks, hosts, paths and numbers, behind launchers' prefixes, cut at either end,
+  with lines of others in between, with unrelated lines added or left out;
 - `silenced`: without the telling lines it must become unsure (unknown, ambiguous, a generic entry, a consequence).
 """
 
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from denpex_kb import KnowledgeBase
-from denpex_kb.score.variations import CHANGES, Outcome, positives, vary
+from denpex_kb.score.variations import CHANGES, SILENCED, Outcome, positives, vary
 
 CATALOG = Path(__file__).parents[1] / "catalog"
 
@@ -33,16 +33,17 @@ def main() -> None:
         if options.entry in (None, path.stem):
             for sample in positives(path.parent / path.stem):
                 outcomes += vary(kb, path.stem, sample, options.seed, options.kind or ())
-    totals = Counter(outcome.kind for outcome in outcomes)
-    right = Counter(outcome.kind for outcome in outcomes if outcome.right)
+    counts = Counter((outcome.kind, outcome.became) for outcome in outcomes)
+    print(f"{'':12} {'all':>5} {'right':>5} {'unsure':>6} {'wrong':>5}")
     for kind in CHANGES:
-        if totals[kind]:
-            print(f"{kind:12} {right[kind]:5} of {totals[kind]:5}  {right[kind] / totals[kind]:.3f}")
+        right, unsure, wrong = (counts[kind, became] for became in ("right", "unsure", "wrong"))
+        if right + unsure + wrong:
+            print(f"{kind:12} {right + unsure + wrong:5} {right:5} {unsure:6} {wrong:5}")
     print(f"{len(outcomes)} variations in {time.perf_counter() - began:.0f} s, seed {options.seed}")
     if not options.quiet:
         for outcome in outcomes:
-            if not outcome.right:
-                print(f"{outcome.kind:12} {outcome.entry} {outcome.sample}: {outcome.answer}")
+            if outcome.became == "wrong" or (outcome.became == "unsure" and outcome.kind != SILENCED):
+                print(f"{outcome.became:6} {outcome.kind:12} {outcome.entry} {outcome.sample}: {outcome.answer}")
 
 
 if __name__ == "__main__":
