@@ -98,6 +98,18 @@ class KnowledgeBase:
         """Return a summary of every entry."""
         return self.index.summaries()
 
+    def signatures_in(self, text: str) -> dict[str, dict[str, tuple[int, ...]]]:
+        """Return which signatures a text matches, whatever follows from that: entry → signature → lines, from 1."""
+        patterns = self.index.rules.patterns
+        found: dict[str, dict[str, tuple[int, ...]]] = {}
+        for entry, seen in self._quoted(text).items():
+            names = found.setdefault(entry, {})
+            for item in seen:
+                for pattern in (patterns[match.pattern] for match in item.matches):
+                    if pattern.target == "signature" and pattern.owner == entry:
+                        names[pattern.name] = (*names.get(pattern.name, ()), item.line.number)
+        return found
+
     def _wants_core(self, diagnosis: Diagnosis) -> bool:
         """Say whether the traceback itself tells more than the answer does."""
         best = diagnosis.hypotheses[0].id if diagnosis.hypotheses else None

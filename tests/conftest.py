@@ -111,6 +111,8 @@ Say plugh.
 ### Say it
 1. Say it aloud.
 
+Cost: a word. Undo: silence.
+
 ## Verify
 ```bash
 plugh

@@ -42,6 +42,17 @@ def test_most_questions_are_answered_right(kb: KnowledgeBase, name: str, share: 
     assert len(wrong) <= (1 - share) * len(questions), wrong
 
 
+def test_the_questions_of_nearly_every_entry_find_it(kb: KnowledgeBase) -> None:
+    """Terse, vague, misspelt: what an entry says people ask for leads to it, in a few seconds for all of them."""
+    asked = [(entry.id, question) for entry in kb.entries() for question in kb.entry(entry.id).meta.questions]
+    found = [[item.id for item in kb.ask(question).hypotheses] for _, question in asked]
+    first = sum(ids[:1] == [entry] for (entry, _), ids in zip(asked, found, strict=True))
+    near = sum(entry in ids[:3] for (entry, _), ids in zip(asked, found, strict=True))
+
+    assert first >= 0.94 * len(asked), first / len(asked)
+    assert near >= 0.97 * len(asked), near / len(asked)
+
+
 @pytest.mark.parametrize(
     "text", ['"', "'", "a AND (b", "NEAR(x y)", "col:*", "-", "^", 'zero3 * hang " OR 1', "%_", "\x00"]
 )

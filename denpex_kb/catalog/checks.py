@@ -14,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from denpex_kb.catalog import patterns, yamlfile
+from denpex_kb.catalog.care import check_care, shared_patterns, unanswered_lookalikes
 from denpex_kb.catalog.conditions import condition_faults, is_specifier
 from denpex_kb.catalog.edits import check_edits
 from denpex_kb.catalog.findings import Finding
@@ -52,7 +53,10 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
     """Check every entry of a catalog folder; findings of unreadable files included."""
     scope = scope or Scope(kb, loaded.entries)
     findings = list(loaded.findings)
-    proofs: list[tuple[str, str, Finding]] = []  # pattern, line, what to report when JavaScript does not find it
+    proofs: list[tuple[str, str, Callable[[], Finding]]] = []  # pattern, line, what to say if JavaScript finds it not
+    patterns.compile_together(
+        signature.pattern for entry in loaded.entries for signature in entry.meta.signatures if signature.pattern
+    )
     for entry in loaded.entries:
         path = loaded.files[entry.id]
         head = path.read_text(encoding="utf-8").replace("\r\n", "\n")
@@ -69,13 +73,19 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
         _check_links(entry, scope, report)
         _check_body(entry, scope, report)
         _check_samples(entry, path, report)
+        check_care(entry, report)
         for index, signature in enumerate(entry.meta.signatures):
             if signature.pattern:
-                line = 2 + yamlfile.line_of(head, f".signatures[{index}].pattern")
                 for example in signature.examples:
                     says = f"signature {signature.name} does not match its own example in JavaScript: {example!r}"
-                    proofs.append((signature.pattern, example, Finding(str(path), line, says)))
+
+                    def fails(head: str = head, path: Path = path, index: int = index, says: str = says) -> Finding:
+                        line = 2 + yamlfile.line_of(head, f".signatures[{index}].pattern")
+                        return Finding(str(path), line, says)
+
+                    proofs.append((signature.pattern, example, fails))
     findings += _javascript(proofs)
+    findings += _between(loaded, scope)
     aliases = Counter(alias for entry in loaded.entries for alias in entry.meta.aliases)
     for alias, count in aliases.items():
         if count > 1 or alias in scope.entries:
@@ -85,6 +95,18 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
                 )
             )
     return sorted(set(findings))
+
+
+def _between(loaded: Loaded, scope: Scope) -> Iterator[Finding]:
+    """Check what entries say of each other; of the entries of other catalogs nothing is reported."""
+    everything = tuple(scope.entries.values())
+    for field, found in (("signatures", shared_patterns(everything)), ("lookalikes", unanswered_lookalikes(everything))):
+        for entry_id, index, message in found:
+            if entry_id in loaded.files:
+                path = loaded.files[entry_id]
+                head = path.read_text(encoding="utf-8").replace("\r\n", "\n")
+                head = head[4 : head.find("\n---\n", 3) + 1]
+                yield Finding(str(path), 2 + yamlfile.line_of(head, f".{field}[{index}]"), message)
 
 
 def _check_lists(entry: Entry, path: Path, scope: Scope, report: Report) -> None:
@@ -177,10 +199,10 @@ def pattern_faults(signature: Signature) -> Iterator[str]:
             yield f"`unless` matches the signature's own example: {line!r}"
 
 
-def _javascript(proofs: list[tuple[str, str, Finding]]) -> Iterator[Finding]:
+def _javascript(proofs: list[tuple[str, str, Callable[[], Finding]]]) -> Iterator[Finding]:
     bad = patterns.javascript_mismatches((pattern.removeprefix("^"), line) for pattern, line, _ in proofs)
     for index in bad or ():
-        yield proofs[index][2]
+        yield proofs[index][2]()
 
 
 def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:

@@ -81,22 +81,43 @@ _COUNTED = re.compile(r"((?<!\\)\.|\\[Swd]|(?<!\\)\[(?!\^)(?:\\.|[^\]\\])+\])\{(
 FLAGS = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_ALLOWEMPTY
 
 
+_compiled: dict[str, tuple[hyperscan.Database, int]] = {}  # pattern → where it was compiled, and its id there
+
+
+def compile_together(expressions: Iterable[str]) -> None:
+    """Compile many patterns in one go, which makes the checks of each cheap.
+
+    Where Hyperscan refuses one of them nothing is kept, and `faults` finds out which.
+    """
+    wanted = [pattern for pattern in dict.fromkeys(expressions) if pattern not in _compiled]
+    try:
+        compiled = [for_hyperscan(pattern) for pattern in wanted]
+        database = hyperscan.Database()
+        database.compile(expressions=compiled, ids=list(range(len(wanted))), flags=[FLAGS] * len(wanted))
+    except (hyperscan.error, ValueError):
+        return
+    _compiled.update({pattern: (database, number) for number, pattern in enumerate(wanted)})
+
+
 def hyperscan_check(pattern: str) -> None:
-    """Compile a pattern alone.
+    """Compile a pattern alone, unless it is compiled.
 
     Raises:
         hyperscan.error: Hyperscan does not take it.
     """
-    hyperscan.Database().compile(expressions=[for_hyperscan(pattern)], flags=[FLAGS])
+    if pattern not in _compiled:
+        database = hyperscan.Database()
+        database.compile(expressions=[for_hyperscan(pattern)], ids=[0], flags=[FLAGS])
+        _compiled[pattern] = (database, 0)
 
 
 def hyperscan_matches(pattern: str, line: str) -> bool:
     """Say whether Hyperscan finds the pattern in a line."""
+    hyperscan_check(pattern)
+    database, wanted = _compiled[pattern]
     hits: list[int] = []
-    database = hyperscan.Database()
-    database.compile(expressions=[for_hyperscan(pattern)], flags=[FLAGS])
-    database.scan(line.encode(), match_event_handler=lambda *_: hits.append(1))
-    return bool(hits)
+    database.scan(line.encode(), match_event_handler=lambda number, *_: hits.append(number))
+    return wanted in hits
 
 
 def javascript_mismatches(pairs: Iterable[tuple[str, str]]) -> list[int] | None:

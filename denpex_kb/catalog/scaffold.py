@@ -83,6 +83,33 @@ Expect: what it prints when the fix worked.
 - The look-alikes, each with the sign that tells it apart.
 """
 
+# What has to be replaced by words about the failure; the checks look for what was left.
+UNFILLED = frozenset(
+    {
+        "What happens, in plain words (the sign)",
+        "the part of the message that never varies",
+        "[rank3]: RuntimeError: the part of the message that never varies",
+        "What to do now, in one sentence.",
+        "terse, as typed at night",
+        "vague, as a user sees it",
+        "with a tpyo",
+        "https://github.com/OWNER/PROJECT/blob/TAG/path/file.py",
+        "file and version that were read",
+        "What happened, and what to do, in two sentences.",
+        "- What one sees.",
+        "The mechanism.",
+        "- The same as bullets.",
+        "- Versions, models, launchers, hardware.",
+        "What the first fix does.",
+        "### The first fix",
+        "1. The step, with the place where it goes.",
+        "Expect: what it prints when the fix worked.",
+        "- [ ] The signal: `command that shows it`",
+        "- [ ] The control experiment that would refute it: `command`",
+        "- The look-alikes, each with the sign that tells it apart.",
+    }
+)
+
 
 def scaffold(entry_id: str, hub: str) -> str:
     """Return the text of a new entry's file.

@@ -21,6 +21,7 @@ from denpex_kb.index.open import open_index
 from denpex_kb.index.places import Sources, public_sources
 from denpex_kb.render.json import to_json
 from denpex_kb.score.corpus import PARTS, Report, report_text, score_part
+from denpex_kb.score.overlaps import check_overlaps
 from denpex_kb.score.samples import check_samples
 
 
@@ -37,8 +38,9 @@ def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], i
     wanted: dict[str, Path] = {}
     for path in paths or public.catalogs:
         if path.is_dir():
-            loaded = load_catalog(path)
-            if path.resolve() not in [folder.resolve() for folder in public.catalogs]:
+            known = path.resolve() in [folder.resolve() for folder in public.catalogs]
+            loaded = base if path.resolve() == public.catalogs[0].resolve() else load_catalog(path)
+            if not known:
                 folders.append(path)
         elif path.is_file():
             loaded = _single(path)
@@ -49,7 +51,9 @@ def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], i
         )
         wanted.update(loaded.files)
     if samples and wanted:
-        findings += check_samples(KnowledgeBase(open_index(folders)), wanted)
+        opened = KnowledgeBase(open_index(folders))
+        findings += check_samples(opened, wanted)
+        findings += check_overlaps(opened, wanted)
     return sorted(set(findings)), len(wanted)
 
 
