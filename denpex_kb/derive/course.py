@@ -37,6 +37,7 @@ _ORDER = {"initiating": 0, "silent": 1, "collateral": 2, "torn-down": 3, "unknow
 _APART = 20.0  # seconds between ranks that met the same, from which on they are told apart
 _APART_SHARE = 0.05  # of the whole course, likewise
 _MOST_PARTS = 4
+_LATER = frozenset({"ended", "stopped", "summary", "follows"})
 _Key = int | str | None  # a rank, a host, or nothing that is known
 
 
@@ -83,6 +84,7 @@ def course_of(sources: Sources) -> Course:
     tracks = _Tracks(sources)
     tracks.gather()
     held = [track for track in tracks.held.values() if track.marks or track.state is not None or track.begins]
+    _not_before(held, tracks.first_began())
     times = [time for track in held for time in _times(track)]
     start = min(times, default=None)
     seconds = max(times) - start if start is not None else None
@@ -120,6 +122,11 @@ class _Tracks:
         self._waits()
         self._dumps()
         self._ends()
+
+    def first_began(self) -> float | None:
+        """Return when the first failure was."""
+        marks = [mark for track in self.held.values() for mark in track.marks if mark.kind == "began"]
+        return min((mark.at for mark in marks if mark.at is not None), default=None)
 
     def _event(self, event: Event) -> None:
         place = (event.line.file, event.line.number)
@@ -241,6 +248,16 @@ class _Tracks:
         return time
 
 
+def _not_before(tracks: Iterable[_Track], began: float | None) -> None:
+    """A launcher that writes whole seconds seems to tell the end before what began it: move that to it."""
+    for track in tracks:
+        for number, mark in enumerate(track.marks):
+            if began is None or mark.at is None or mark.kind not in _LATER:
+                continue
+            if 0.0 < began - mark.at < 1.0 and mark.at == int(mark.at):
+                track.marks[number] = structs.replace(mark, at=began, until=began, exact=False)
+
+
 def _times(track: _Track) -> Iterable[float]:
     wait = track.wait.since if track.wait is not None else None
     times = [track.begins, track.works_until, wait, *(mark.at for mark in track.marks)]
@@ -302,7 +319,9 @@ def _lane(tracks: Sequence[_Track], start: float | None) -> Lane:
         hosts,
         tuple(_marks(tracks, start)),
         _wait(waits, _from(since, start)) if waits else None,
-        _steps({track.state.progress for track in tracks if track.state is not None and track.state.progress}),
+        _steps(
+            [track.state.progress for track in tracks if track.state is not None and track.state.progress], len(tracks)
+        ),
         _from(begins, start),
         _from(until, start),
     )
@@ -319,9 +338,13 @@ def _wait(waits: Sequence[Wait], since: float | None) -> Wait:
     )
 
 
-def _steps(steps: set[str]) -> str:
-    if len(steps) < 2:
-        return next(iter(steps), "")
+def _steps(printed: Sequence[str], tracks: int) -> str:
+    """Return the last step of a lane, if it is told of most of it."""
+    steps = set(printed)
+    if len(printed) * 2 < tracks or not steps:
+        return ""
+    if len(steps) == 1:
+        return printed[0]
     try:
         numbers = sorted(steps, key=lambda step: float(step.replace(",", "")))
     except ValueError:
@@ -352,12 +375,12 @@ def _marks(tracks: Sequence[_Track], start: float | None) -> Iterable[Mark]:
     return sorted(folded, key=lambda mark: (mark.at is None, mark.at or 0.0, mark.first.file, mark.first.line))
 
 
-def _place(lane: Lane) -> tuple[bool, int, float, int]:
+def _place(lane: Lane) -> tuple[bool, float, float, int]:
     """Lanes that began it stand in front, launchers at the end."""
     first = min((mark.at for mark in lane.marks if mark.at is not None), default=float("inf"))
     began = any(mark.kind == "began" for mark in lane.marks)
-    explains = any(mark.kind in ("machine", "error") for mark in lane.marks)
-    state = -1 if began else _ORDER[lane.state]
+    explains = any(mark.kind in ("machine", "error", "completed") for mark in lane.marks)
+    state = -1.0 if began else _ORDER[lane.state] if lane.ranks else 0.5
     return (not lane.ranks and not began and not explains, state, first, lane.ranks[0] if lane.ranks else 0)
 
 

@@ -71,6 +71,4 @@ def locate(
         return Located(relations, standings=standings(traces))
     give_ranks(processes, readings)
     found = find_stack_relations(processes, FrameRoles(rules, notes), world_size)
-    return Located(
-        (*relations, *found.relations), found.at_work, found.seen, True, found.stood, standings(traces)
-    )
+    return Located((*relations, *found.relations), found.at_work, found.seen, True, found.stood, standings(traces))

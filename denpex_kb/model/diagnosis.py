@@ -10,9 +10,7 @@ Verdict = Literal["matched", "ambiguous", "stalled", "unknown", "healthy"]
 Outcome = Literal["failed", "recovered", "completed", "stalled", "unknown"]
 Scope = Literal["rank", "ranks", "all_ranks", "node", "link", "job", "undetermined"]
 State = Literal["initiating", "collateral", "torn-down", "silent", "completed", "unknown"]
-MarkKind = Literal[
-    "began", "error", "machine", "follows", "stopped", "ended", "summary", "completed", "stands", "last"
-]
+MarkKind = Literal["began", "error", "machine", "follows", "stopped", "ended", "summary", "completed", "stands", "last"]
 
 
 class Evidence(Struct, frozen=True):

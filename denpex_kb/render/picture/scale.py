@@ -25,6 +25,7 @@ class Tick(Struct, frozen=True):
     x: float
     text: str
     anchor: str = "middle"
+    narrow: bool = True  # whether there is room for it on a telephone
 
 
 class Scale:
