@@ -16,7 +16,7 @@ from denpex_kb.derive.events import Event
 from denpex_kb.derive.located import Located
 from denpex_kb.derive.nouns import Began, Scene
 from denpex_kb.derive.states import place_of_line
-from denpex_kb.model.diagnosis import Course, EventPlace, Lane, Mark, MarkKind, RankState, Wait
+from denpex_kb.model.diagnosis import Course, EventPlace, Initiating, Lane, Mark, MarkKind, RankState, Wait
 from denpex_kb.model.events import Line, Seen
 from denpex_kb.model.rules import RuleSet
 
@@ -153,7 +153,7 @@ class _Tracks:
             if first is None or first.file is None or began.everyone:
                 continue
             ranks = (first.rank,) if first.rank is not None else first.ranks
-            line = Line(first.file, first.line or 0, first.text, rank=first.rank)
+            line = _line_of(began, first)
             time = self._time(line)
             place = EventPlace(first.file, first.line or 0, first.rank, first.text[:300])
             for key in ranks or ((first.host,) if not began.alike else ()):
@@ -227,7 +227,7 @@ class _Tracks:
 
     def _put(self, key: _Key, mark: Mark) -> None:
         place = (key, mark.first.file, mark.first.line)
-        if place not in self._placed:  # a line tells one thing in one lane
+        if place not in self._placed or mark.kind == "stands":  # else a line tells one thing in one lane
             self._placed.add(place)
             self._track(key).marks.append(mark)
 
@@ -246,6 +246,15 @@ class _Tracks:
         if time is not None and event is not None and event.kind == "collateral" and "bus" in event.values:
             return time - clocks.zone  # a record of the machine, with the clock of its collector
         return time
+
+
+def _line_of(began: Began, first: Initiating) -> Line:
+    """Return the line that shows a relation, with its time where the relation has it."""
+    shown = began.relation.lines if began.relation is not None else ()
+    for item in shown:
+        if (item.line.file, item.line.number) == (first.file, first.line):
+            return item.line
+    return Line(first.file or "", first.line or 0, first.text, rank=first.rank)
 
 
 def _not_before(tracks: Iterable[_Track], began: float | None) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from msgspec import Struct
 
-from denpex_kb.model.diagnosis import Diagnosis, RankState, State
+from denpex_kb.model.diagnosis import Diagnosis, RankState
 from denpex_kb.render.paper import Paper, Tone
 from denpex_kb.render.words import spans
 
-SIGNS: dict[State, tuple[str, str, Tone]] = {
+Shown = Literal["initiating", "silent", "unknown", "working", "collateral", "torn-down", "completed"]
+SIGNS: dict[Shown, tuple[str, str, Tone]] = {
     "initiating": ("X", "began it", "bad"),
     "silent": ("!", "silent", "warn"),
     "unknown": ("?", "no line says", "dim"),
+    "working": ("o", "printed steps", "plain"),
     "collateral": ("w", "followed", "plain"),
     "torn-down": ("-", "told to stop", "dim"),
     "completed": (".", "completed", "good"),
@@ -27,7 +30,12 @@ class Binned(Struct, frozen=True):
     """States in the order of ranks, each of `per` ranks in a row."""
 
     per: int
-    states: tuple[State, ...]
+    states: tuple[Shown, ...]
+
+
+def shown_state(item: RankState) -> Shown:
+    """Return what is shown of a rank: of one that only printed steps, that it did."""
+    return "working" if item.state == "unknown" and item.progress else item.state
 
 
 def binned(ranks: Sequence[RankState], world_size: int | None, most: int) -> Binned:
@@ -39,14 +47,14 @@ def binned(ranks: Sequence[RankState], world_size: int | None, most: int) -> Bin
     per = 1
     while end > most * per:
         per *= 2
-    held: dict[int, list[State]] = {}
+    held: dict[int, list[Shown]] = {}
     for item in ranks:
-        held.setdefault(item.rank // per, []).append(item.state)
+        held.setdefault(item.rank // per, []).append(shown_state(item))
     states = [_shown(held.get(number, ["unknown"])) for number in range(-(-end // per))]
     return Binned(per, tuple(states))
 
 
-def _shown(states: Sequence[State]) -> State:
+def _shown(states: Sequence[Shown]) -> Shown:
     if "initiating" in states:
         return "initiating"
     return "silent" if "silent" in states else Counter(states).most_common(1)[0][0]
@@ -82,7 +90,7 @@ def write_strip(diagnosis: Diagnosis, paper: Paper) -> bool:
 def _legend(ranks: Sequence[RankState], strip: Binned) -> str:
     parts = []
     for state, (sign, word, _) in SIGNS.items():
-        held = [item.rank for item in ranks if item.state == state]
+        held = [item.rank for item in ranks if shown_state(item) == state]
         if not held:
             continue
         who = spans(held)

@@ -8,7 +8,7 @@ from itertools import count
 
 from msgspec import Struct, structs
 
-from denpex_kb.model.diagnosis import Course, Lane, Mark, MarkKind
+from denpex_kb.model.diagnosis import Course, Lane, Mark, MarkKind, Wait
 from denpex_kb.render.picture.quotes import Quotes
 from denpex_kb.render.picture.scale import Labels, Scale, Tick
 from denpex_kb.render.words import spans
@@ -92,17 +92,21 @@ class Picture(Struct, frozen=True):
     bars: tuple[str, ...] = ()
     folded: int = 0  # lanes that were put together, so that the picture stays readable
 
+    @property
+    def telling(self) -> bool:
+        """Whether it shows more than one thing: that of a single traceback says nothing new."""
+        return len(self.lanes) > 1 or any(len(lane.notes) + len(lane.bars) > 1 for lane in self.lanes)
+
 
 def picture_of(course: Course, quotes: Quotes) -> Picture:
     """Lay out one attempt."""
     lanes, folded = _bounded(course.lanes)
     axis = _axis(lanes)
-    place = _by_line if axis == "line" else _by_time
     scale = Scale(_moments(lanes, axis))
     labels = Labels(course)
-    began = [x for lane in lanes for mark in lane.marks if mark.kind == "began" and (x := place(mark)) is not None]
+    began = _began(lanes, axis)
     shown = tuple(_lane(lane, scale, labels, quotes, axis) for lane in lanes)
-    first = [min(began)] if began else []
+    first = [began] if began is not None else []
     ticks = scale.ticks(first, labels) if axis == "time" else _line_ticks(scale, first) if axis == "line" else []
     return Picture(
         shown,
@@ -115,6 +119,19 @@ def picture_of(course: Course, quotes: Quotes) -> Picture:
         tuple(dict.fromkeys(bar.kind for lane in shown for bar in lane.bars)),
         folded,
     )
+
+
+def _began(lanes: Iterable[Lane], axis: str) -> float | None:
+    """Return when it began: at the first failure, or, where only the ranks' comparison locates one, with the hang."""
+    held = list(lanes)
+    place = _by_line if axis == "line" else _by_time
+    marks = [mark for lane in held for mark in lane.marks if mark.kind == "began"]
+    printed = [at for mark in marks if mark.name != "located" and (at := place(mark)) is not None]
+    waits = [lane.wait.since for lane in held if lane.wait is not None and lane.wait.since is not None]
+    located = [at for mark in marks if (at := place(mark)) is not None]
+    if not marks:
+        return None
+    return min(printed or (waits if axis == "time" else []) or located, default=None)
 
 
 def _narrowed(ticks: Sequence[Tick], began: float | None, scale: Scale) -> Iterable[Tick]:
@@ -300,9 +317,8 @@ def headline(lane: Lane) -> str:
         parts.append("met an error of its own")
     wait = lane.wait
     if wait is not None and wait.op:
-        size = f" of {int(wait.size):,} elements" if wait.size.isdigit() else ""
         seq = f", collective {wait.seq}" if wait.seq is not None else ""
-        parts.append(f"waited in {wait.op}{size}{seq}")
+        parts.append(f"waited in {call(wait)}{seq}")
     elif wait is not None and wait.completed is not None:
         parts.append(f"completed collective {wait.completed} and called no other")
     elif "follows" in kinds and "began" not in kinds:
@@ -314,6 +330,13 @@ def headline(lane: Lane) -> str:
         them = "them" if lane.ranks[1:] else "it"
         parts.append(f"no line says what became of {them}" if "last" in kinds else "not in the input")
     return ", then ".join(parts)
+
+
+def call(wait: Wait) -> str:
+    """Write an operation with its size."""
+    if not wait.size.isdigit() or wait.size == "0":
+        return wait.op
+    return f"{wait.op} of {int(wait.size):,} element{'s' * (wait.size != '1')}"
 
 
 def _of_machines(lane: Lane, kinds: set[MarkKind]) -> str:

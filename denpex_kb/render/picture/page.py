@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,12 +17,13 @@ from denpex_kb.render.html import shown, words
 from denpex_kb.render.picture import svg
 from denpex_kb.render.picture.lanes import KINDS, Picture, picture_of
 from denpex_kb.render.picture.quotes import Quotes
-from denpex_kb.render.strip import SIGNS
+from denpex_kb.render.strip import SIGNS, shown_state
 from denpex_kb.render.terminal import ACTIONS, about_restart, percent
 from denpex_kb.render.words import spans
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _MOST_ROWS = 8192
+_LEAST_MAPPED = 5  # ranks; of fewer the lanes say all
 
 
 class _Shown(Struct, frozen=True):
@@ -69,8 +71,12 @@ def diagnosis_page(diagnosis: Diagnosis, around: Around = lambda _: {}) -> str:
     first = quotes.add(error, "the first real error") if error is not None else None
     collateral = [(item, quotes.add(item.first, item.because)) for item in diagnosis.collateral]
     several = len(diagnosis.ranks) > 1
-    told = any(item.state != "unknown" for item in diagnosis.ranks)
-    cells = svg.map_svg(diagnosis.ranks, diagnosis.input.world_size) if several and told else None
+    told = any(shown_state(item) != "unknown" for item in diagnosis.ranks)
+    cells = (
+        svg.map_svg(diagnosis.ranks, diagnosis.input.world_size)
+        if told and len(diagnosis.ranks) >= _LEAST_MAPPED
+        else None
+    )
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder / "report"),
         autoescape=True,
@@ -92,8 +98,7 @@ def diagnosis_page(diagnosis: Diagnosis, around: Around = lambda _: {}) -> str:
         collateral=collateral,
         cells=cells,
         counted_states=_counted(diagnosis),
-        state_words={state: word for state, (_, word, _) in SIGNS.items()},
-        rows=diagnosis.ranks[:_MOST_ROWS] if several else (),
+        rows=[(item, SIGNS[shown_state(item)][1]) for item in diagnosis.ranks[:_MOST_ROWS]] if several else [],
         quotes=quotes.all(),
         excerpts=around([(quote.file, quote.line) for quote in quotes.all()]),
         others=[item for item in diagnosis.hypotheses[1:] if item.role != "collateral"][:5],
@@ -110,10 +115,10 @@ def diagnosis_page(diagnosis: Diagnosis, around: Around = lambda _: {}) -> str:
 
 def _counted(diagnosis: Diagnosis) -> list[tuple[str, str, int]]:
     """Return state, word and number of ranks, for those that there are."""
-    counts = [
-        (state, word, sum(item.state == state for item in diagnosis.ranks)) for state, (_, word, _) in SIGNS.items()
-    ]
-    return [item for item in counts if item[2]]
+    counts = Counter(shown_state(item) for item in diagnosis.ranks)
+    last = max((item.rank for item in diagnosis.ranks), default=-1)
+    counts["unknown"] += max(0, max(last + 1, diagnosis.input.world_size or 0) - len(diagnosis.ranks))
+    return [(state, word, counts[state]) for state, (_, word, _) in SIGNS.items() if counts[state]]
 
 
 def _folder() -> Path:

@@ -7,11 +7,11 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from denpex_kb.model.diagnosis import Lane, MarkKind, RankState, State
+from denpex_kb.model.diagnosis import Lane, MarkKind, RankState
 from denpex_kb.render.html import visible
-from denpex_kb.render.picture.lanes import KINDS, Picture, ShownLane, Sign, named
+from denpex_kb.render.picture.lanes import KINDS, Picture, ShownLane, Sign, call, named
 from denpex_kb.render.picture.scale import Tick
-from denpex_kb.render.strip import SIGNS, binned
+from denpex_kb.render.strip import SIGNS, Shown, binned, shown_state
 
 _HEIGHT = 34
 _MIDDLE = 17
@@ -124,7 +124,7 @@ def map_svg(ranks: Sequence[RankState], world_size: int | None) -> tuple[Markup,
     return Markup("".join(parts)), strip.per, columns  # noqa: S704 (every text was escaped)
 
 
-def _run(x: int, y: int, width: int, height: int, state: State, title: str) -> str:
+def _run(x: int, y: int, width: int, height: int, state: Shown, title: str) -> str:
     body = f'<rect class="c c-{state}" x="{x}" y="{y}" width="{width}" height="{height}"/>'
     if state == "initiating":
         crosses = "".join(f"M{at + 3} {y + 3}l6 6m0-6l-6 6" for at in range(x, x + width, height))
@@ -135,7 +135,7 @@ def _run(x: int, y: int, width: int, height: int, state: State, title: str) -> s
     return f"<g><title>{_t(title)}</title>{body}</g>"
 
 
-def _titled(first: int, length: int, state: State) -> str:
+def _titled(first: int, length: int, state: Shown) -> str:
     who = f"rank {first}" if length == 1 else f"ranks {first}-{first + length - 1}"
     return f"{who}: {SIGNS[state][1]}"
 
@@ -143,7 +143,7 @@ def _titled(first: int, length: int, state: State) -> str:
 def counted(ranks: Iterable[RankState]) -> str:
     """Say of how many ranks what is known."""
     held = list(ranks)
-    counts = [(SIGNS[state][1], sum(item.state == state for item in held)) for state in SIGNS]
+    counts = [(SIGNS[state][1], sum(shown_state(item) == state for item in held)) for state in SIGNS]
     return "The ranks of the job: " + ", ".join(f"{number} {word}" for word, number in counts if number)
 
 
@@ -162,8 +162,7 @@ def sequence_svg(lanes: Sequence[Lane]) -> list[tuple[str, str, Markup]]:
     for lane, wait in main[:_MOST_SEQUENCES]:
         at = wait.seq if wait.seq is not None else (wait.completed or 0) + 1
         x = 10 + (at - low) / max(high - low, 1) * 80
-        size = f" of {int(wait.size):,} elements" if wait.size.isdigit() else ""
-        text = f"{at}: {wait.op}{size}" if wait.op else f"completed {wait.completed}, called no other"
+        text = f"{at}: {call(wait)}" if wait.op else f"completed {wait.completed}, called no other"
         kind: MarkKind = "began" if any(mark.kind == "began" for mark in lane.marks) else "follows"
         drawing = (
             f"{_open_lane('img', f'collective {text}')}{_bar('work', 0, x, 'completed')}"
