@@ -312,7 +312,7 @@ def headline(lane: Lane) -> str:
         parts.append(f"worked to step {lane.step}")
     parts += [mark.note for mark in lane.marks if mark.kind == "stands" and mark.note and mark.name == "stack"][:1]
     if "began" in kinds:
-        parts.append("began it")
+        parts.append("began it" if lane.state == "initiating" or not lane.ranks else "began another failure")
     elif "error" in kinds:
         parts.append("met an error of its own")
     wait = lane.wait
