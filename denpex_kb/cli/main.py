@@ -18,6 +18,7 @@ from denpex_kb.cli.capturing import capture
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
 from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
+from denpex_kb.cli.page import HtmlOption, OpenOption, page_target, write_page
 from denpex_kb.errors import DenpexError
 
 app = typer.Typer(
@@ -150,20 +151,31 @@ def diagnose(
     ],
     catalog: Catalogs = None,
     hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
+    html: HtmlOption = None,
+    browser: OpenOption = False,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,
     quiet: QuietOption = False,
 ) -> None:
     """Diagnose logs of any size: who began it, what is collateral, the fix, how to verify it."""
+    target = page_target(html, wanted=browser)
     kb = open_kb(catalog)
     if [str(path) for path in paths] == ["-"]:
         diagnosis = kb.diagnose_stream(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), hung=hung)
     else:
         diagnosis = kb.diagnose(paths, hung=hung)
-    _answer(diagnosis, format, color, quiet=quiet)
+    _print(diagnosis, format, color, quiet=quiet)
+    if target is not None:  # after the answer, so that a full disk does not take it
+        write_page(diagnosis, paths, target, browser=browser)
+    raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 
 def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> None:
+    _print(diagnosis, form, colour, quiet=quiet)
+    raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
+
+
+def _print(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> None:
     if form is Format.JSON:
         from denpex_kb.render.json import to_json
 
@@ -176,7 +188,6 @@ def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> Non
         from denpex_kb.render.terminal import render
 
         out(render(diagnosis, paper(colour), quiet=quiet), cleaned=True)
-    raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 
 @app.command()

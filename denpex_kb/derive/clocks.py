@@ -76,6 +76,12 @@ class Clocks:
         high = times[at] if at < len(times) else float("inf")
         return Span(low, max(low, high)) if at else Span(low, high)
 
+    @staticmethod
+    def written(seconds: float) -> str:
+        """Write a time of this scale as ISO 8601, without the year where the input states none."""
+        when = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+        return when if seconds >= _FIRST_YEAR else f"--{when[5:]}"
+
     def learn_skew(self, shared: Iterable[tuple[str, float]]) -> None:
         """Estimate how far hosts' clocks differ, by (host, time) of an event that all hosts share."""
         by_host: dict[str, list[float]] = {}

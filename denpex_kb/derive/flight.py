@@ -99,6 +99,42 @@ def compare_traces(traces: Sequence[Trace]) -> tuple[Relation, ...]:
     return (_crossed(edges, by_rank),)
 
 
+class Standing(Struct, frozen=True):
+    """Where one rank stands in the group in which most ranks wait."""
+
+    group: str
+    seq: int | None  # of the operation it waits in; None where it called nothing that is not complete
+    op: str
+    size: str
+    enqueued: int
+    completed: int
+    seen: Seen
+
+
+def standings(traces: Sequence[Trace]) -> dict[int, Standing]:
+    """Say in which collective each rank waits, in the group in which most of them do."""
+    by_rank = {trace.rank: trace for trace in traces if trace.rank is not None}
+    waiting = [group for group in _groups(by_rank) if any(side.pending for side in group.sides.values())]
+    if not waiting:
+        return {}
+    group = max(waiting, key=lambda group: (sum(bool(side.pending) for side in group.sides.values()), group.title))
+    found: dict[int, Standing] = {}
+    for rank, side in group.sides.items():
+        record = side.pending[side.at] if side.pending else side.by_seq.get(side.enqueued)
+        if record is None:
+            continue
+        done = side.at - 1
+        seen = _seen(rank, record, by_rank[rank])
+        amount = _amount(record.inputs)
+        size = str(amount) if amount is not None else ""
+        found[rank] = (
+            Standing(group.title, side.at, record.op, size, side.enqueued, done, seen)
+            if side.pending
+            else Standing(group.title, None, record.op, "", side.enqueued, done, seen)
+        )
+    return found
+
+
 def _groups(by_rank: Mapping[int, Trace]) -> list[_Group]:
     infos: dict[tuple[str, tuple[int, ...]], GroupInfo] = {}
     records: dict[tuple[str, tuple[int, ...]], dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))

@@ -8,9 +8,9 @@ from msgspec import Struct, structs
 
 from denpex_kb.derive.began import Scene
 from denpex_kb.derive.collectives import Relation
-from denpex_kb.derive.flight import compare_traces
+from denpex_kb.derive.flight import Standing, compare_traces, standings
 from denpex_kb.derive.progress import RunState
-from denpex_kb.derive.stacks import FrameRoles, find_stack_relations, give_ranks
+from denpex_kb.derive.stacks import FrameRoles, Stood, find_stack_relations, give_ranks
 from denpex_kb.model.events import Reading
 from denpex_kb.model.flight import Trace
 from denpex_kb.model.rules import RuleSet
@@ -26,6 +26,8 @@ class Located(Struct, frozen=True):
     at_work: str = ""
     seen: str = ""  # where the ranks stand, if too few stacks are there to compare
     stacks: bool = False  # whether there are stack dumps
+    stood: tuple[Stood, ...] = ()  # where each rank stood, by its stack
+    standings: Mapping[int, Standing] = {}  # and by its trace
 
     def enter(self, scene: Scene) -> Scene:
         """Add the relations to what is known of the attempt of which the dumps were taken.
@@ -66,7 +68,7 @@ def locate(
     """
     relations = compare_traces(traces)
     if not processes:
-        return Located(relations)
+        return Located(relations, standings=standings(traces))
     give_ranks(processes, readings)
     found = find_stack_relations(processes, FrameRoles(rules, notes), world_size)
-    return Located((*relations, *found.relations), found.at_work, found.seen, stacks=True)
+    return Located((*relations, *found.relations), found.at_work, found.seen, True, found.stood, standings(traces))

@@ -20,10 +20,19 @@ _NAMED = 12  # runs of ranks that a sentence lists
 _Key = tuple[str, str, int | None] | None
 
 
+class Stood(Struct, frozen=True):
+    """Where one rank stood when its stack was taken."""
+
+    rank: int
+    text: str
+    seen: Seen
+
+
 class StackFindings(Struct, frozen=True):
     """What the dumps show together."""
 
     relations: tuple[Relation, ...] = ()
+    stood: tuple[Stood, ...] = ()
     at_work: str = ""  # what all ranks do, where that is work and no waiting
     seen: str = ""  # where the ranks stand, if there are too few stacks to compare
 
@@ -142,16 +151,25 @@ def find_stack_relations(processes: Iterable[Process], roles: FrameRoles, world_
     if parted is None:
         shown = _deepest(stands[0], 0, roles)
         if coverage.partial or len(stands) < 2:
-            return StackFindings(seen=_sentence(_Group(tuple(stands), None, waits=True, shown=shown)) + coverage.suffix)
+            seen = _sentence(_Group(tuple(stands), None, waits=True, shown=shown)) + coverage.suffix
+            return StackFindings((), _stood(stands, shown, None), seen=seen)
         text = f"all {len(stands)} stand in {shown.brief if shown else 'the same place'}"
-        return StackFindings((_relation("same-stack-everywhere", text, (), stands, coverage),), at_work)
+        same = _relation("same-stack-everywhere", text, (), stands, coverage)
+        return StackFindings((same,), _stood(stands, shown, None), at_work)
     groups = [_group([stands[index] for index in members], depth, parted, roles) for members in parted.values()]
     odd = _odd(groups, len(stands))
     groups.sort(key=lambda group: (group not in odd, len(group.members), group.ranks))
     ranks = tuple(sorted({rank for group in odd for rank in group.ranks}))
     text = "; ".join(_sentence(group, groups) for group in groups[:5])
     relation = _relation("odd-stack", text, ranks, [group.members[0] for group in groups], coverage)
-    return StackFindings((relation, *_without_rank0(groups, coverage)), at_work)
+    stood = tuple(item for group in groups for item in _stood(group.members, group.shown, group.aside))
+    return StackFindings((relation, *_without_rank0(groups, coverage)), stood, at_work)
+
+
+def _stood(stands: Sequence[_Stand], shown: Frame | None, aside: _Role | None) -> tuple[Stood, ...]:
+    doing = f": {aside.note}" if aside is not None and aside.note else ""
+    text = f"in {shown.brief}{doing}" if shown is not None else "in another place"
+    return tuple(Stood(rank, text, _seen(stand)) for stand in stands if (rank := stand.process.rank) is not None)
 
 
 def _stands(processes: Iterable[Process], roles: FrameRoles) -> list[_Stand]:

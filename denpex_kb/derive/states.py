@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from denpex_kb.derive.blocks import marks_of
 from denpex_kb.derive.collectives import Relation
 from denpex_kb.derive.nouns import Began, Scene
-from denpex_kb.model.diagnosis import EventPlace, RankState
+from denpex_kb.model.diagnosis import EventPlace, RankState, State
 from denpex_kb.model.events import Line, Seen
 from denpex_kb.model.rules import RuleSet
 
-_State = Literal["initiating", "collateral", "torn-down", "silent", "completed", "unknown"]
 _TOLD_TO_STOP = frozenset({-15, -2, 143, 130})
 
 
@@ -79,27 +77,28 @@ class _Proofs:
         elif kind in ("exception", "crash") and rank is not None:
             self.first["collateral"].setdefault(rank, line)
 
-    def of(self, rank: int, *, initiating: bool) -> tuple[_State, EventPlace | None]:
+    def of(self, rank: int, *, initiating: bool) -> tuple[State, EventPlace | None]:
         """Return the state of one rank and its proof."""
         if initiating or rank in self.alike:
             began = self.began.initiating
             line = self.alike.get(rank)
             if line is not None:
-                return "initiating", _place(line)
+                return "initiating", place_of_line(line)
             proof = (
                 EventPlace(began.file, began.line or 0, rank, began.text) if began is not None and began.file else None
             )
             return "initiating", proof
         if rank in self.first["collateral"]:
-            return "collateral", _place(self.first["collateral"][rank])
+            return "collateral", place_of_line(self.first["collateral"][rank])
         if rank in self.first["torn-down"]:
-            return "torn-down", _place(self.first["torn-down"][rank])
+            return "torn-down", place_of_line(self.first["torn-down"][rank])
         if rank in self.first["completed"]:
-            return "completed", _place(self.first["completed"][rank])
+            return "completed", place_of_line(self.first["completed"][rank])
         if rank in self.silent:
-            return "silent", _place(self.witness) if self.witness is not None else None
+            return "silent", place_of_line(self.witness) if self.witness is not None else None
         return "unknown", None
 
 
-def _place(line: Line) -> EventPlace:
+def place_of_line(line: Line) -> EventPlace:
+    """Quote a line with its place."""
     return EventPlace(line.file, line.number, line.rank, line.text[:300])

@@ -14,17 +14,7 @@ from markupsafe import Markup
 from denpex_kb.hub import text
 from denpex_kb.hub.config import SiteConfig
 from denpex_kb.hub.highlight import highlight
-
-
-def _finalize(value: object) -> object:
-    """Make invisible characters visible in everything that a template prints."""
-    if isinstance(value, str) and value.isprintable():
-        return value  # nothing in it is invisible; most values go this way
-    if isinstance(value, Markup):
-        return Markup(text.visible(value))  # noqa: S704 (it was markup before)
-    if isinstance(value, str):
-        return text.visible(value)
-    return "" if value is None else value
+from denpex_kb.render.html import shown
 
 
 class Templates:
@@ -49,7 +39,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
-            finalize=_finalize,
+            finalize=shown,
         )
         self._environment.filters.update(
             {

@@ -1,43 +1,17 @@
-"""Entry text → HTML, taken for hostile: no HTML of its own, no remote pictures, few link schemes, nothing invisible."""
+"""Entry text on the pages of the site: plain, clipped, with its placeholders explained."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from denpex_kb.model.display import printable_lines
+from denpex_kb.render.html import block, inline, visible
 
-_SCHEMES = re.compile(r"^(?:https?://|mailto:|#)", re.IGNORECASE)
+__all__ = ["block", "clipped", "explain_placeholders", "inline", "plain", "slug", "unbroken", "visible"]
+
 _NAME = re.compile(r"(\b[A-Za-z]\w*-\d\w*)")
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*(?:\.[a-z_]+)*)\}")
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable(["image"])
-    parser.validateLink = lambda url: bool(_SCHEMES.match(url))  # type: ignore[method-assign]
-    return parser
-
-
-_PARSER = _parser()
-
-
-def visible(text: str) -> str:
-    """Make control, bidirectional and invisible characters visible."""
-    return text if text.isprintable() else printable_lines(text)
-
-
-def block(markdown: str) -> Markup:
-    """Render Markdown with paragraphs, lists, code and tables."""
-    return Markup(_PARSER.render(visible(markdown)))  # noqa: S704 (the parser escapes; HTML in the source is off)
-
-
-@lru_cache(maxsize=4096)
-def inline(markdown: str) -> Markup:
-    """Render the Markdown of one line: emphasis, code and links."""
-    return Markup(_PARSER.renderInline(visible(markdown)))  # noqa: S704 (as above)
 
 
 def plain(markdown: str) -> str:

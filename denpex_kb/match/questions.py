@@ -123,9 +123,7 @@ def answer(
     return Answer(hypotheses, tuple(out for _, out in ruled_out[:5]), best_coverage, shadow)
 
 
-def _telling_phrases(
-    quoted: dict[str, list[tuple[str, int]]], ignored: frozenset[str]
-) -> dict[str, tuple[str, float]]:
+def _telling_phrases(quoted: dict[str, list[tuple[str, int]]], ignored: frozenset[str]) -> dict[str, tuple[str, float]]:
     """Return for each entry the phrase of its messages that tells most, and what that is worth."""
     found: dict[str, tuple[str, float]] = {}
     for entry_id, phrases in quoted.items():

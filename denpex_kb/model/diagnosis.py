@@ -9,6 +9,8 @@ from msgspec import Struct, field
 Verdict = Literal["matched", "ambiguous", "stalled", "unknown", "healthy"]
 Outcome = Literal["failed", "recovered", "completed", "stalled", "unknown"]
 Scope = Literal["rank", "ranks", "all_ranks", "node", "link", "job", "undetermined"]
+State = Literal["initiating", "collateral", "torn-down", "silent", "completed", "unknown"]
+MarkKind = Literal["began", "error", "machine", "follows", "stopped", "ended", "summary", "completed", "stands", "last"]
 
 
 class Evidence(Struct, frozen=True):
@@ -103,7 +105,7 @@ class RankState(Struct, frozen=True):
     """What became of a rank, and the line that proves it."""
 
     rank: int
-    state: Literal["initiating", "collateral", "torn-down", "silent", "completed", "unknown"]
+    state: State
     proof: EventPlace | None = None
     progress: str | None = None
 
@@ -192,12 +194,60 @@ class Incident(Struct, frozen=True):
     ruled_out: tuple[RuledOut, ...] = ()
 
 
+class Mark(Struct, frozen=True):
+    """Something that the ranks of a lane met or printed, and the first line that shows it."""
+
+    kind: MarkKind
+    name: str  # of the event, as in `collateral`
+    first: EventPlace
+    count: int = 1  # lines
+    ranks: int = 0  # how many ranks of the lane it concerns; 0 where it is of no rank
+    at: float | None = None  # seconds since the course began; the first line
+    until: float | None = None  # the last line
+    exact: bool = False  # whether the first line states its time
+    note: str = ""  # what such a line means
+
+
+class Wait(Struct, frozen=True):
+    """The collective in which ranks waited, as their watchdogs or their traces name it."""
+
+    op: str
+    seq: int | None = None
+    group: str = ""
+    size: str = ""  # elements, as printed
+    enqueued: int | None = None
+    completed: int | None = None
+    since: float | None = None  # seconds since the course began
+
+
+class Lane(Struct, frozen=True):
+    """Ranks, or machines, that did and met the same, told once."""
+
+    ranks: tuple[int, ...]
+    state: State
+    hosts: tuple[str, ...] = ()  # of lines that belong to a machine or a launcher; ranks are empty then
+    marks: tuple[Mark, ...] = ()
+    wait: Wait | None = None
+    step: str = ""  # the last one printed
+    begins: float | None = None  # seconds since the course began: their first line that was read closely
+    works_until: float | None = None  # their last line of progress
+
+
+class Course(Struct, frozen=True):
+    """What happened in one attempt, by ranks and over time; what a picture of it shows."""
+
+    lanes: tuple[Lane, ...] = ()
+    start: str | None = None  # ISO 8601; `--MM-DDThh:mm:ss` where the input states no year
+    seconds: float | None = None  # from the first time to the last
+
+
 class Attempt(Struct, frozen=True):
     """One start of the job."""
 
     number: int
     outcome: Outcome
     incidents: tuple[Incident, ...] = ()
+    course: Course | None = None
 
 
 class Frame(Struct, frozen=True):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
+# By what a file is known as a report that denpex wrote: it may be written again, and is never read as a log.
+REPORT = '<meta name="generator" content="denpex '
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -23,3 +27,10 @@ def printable_lines(text: str) -> str:
 def one_line(text: str) -> str:
     """Make a text safe and put it on one line, for names of files and hosts."""
     return printable(" ".join(text.split("\n")).replace("\r", "\N{REPLACEMENT CHARACTER}"))
+
+
+class Excerpt(Struct, frozen=True):
+    """Some lines of the input in a row, free of secrets."""
+
+    first: int  # the number of the first of them
+    lines: tuple[str, ...]

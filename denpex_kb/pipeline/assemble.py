@@ -17,6 +17,7 @@ from denpex_kb.match import weights
 from denpex_kb.match.logs import Ranking
 from denpex_kb.model.diagnosis import (
     Attempt,
+    Course,
     Diagnosis,
     EventPlace,
     Incident,
@@ -56,6 +57,7 @@ class Pieces(Struct, frozen=True):
     states: tuple[RankState, ...]
     silent: tuple[int, ...]
     last: bool
+    course: Course
 
     @property
     def ranking(self) -> Ranking:
@@ -136,7 +138,7 @@ def _attempt(piece: Pieces, ranks: Ranks, *, healthy_after: bool) -> Attempt:
                 ruled_out=case.ranking.ruled_out,
             )
         )
-    return Attempt(piece.number, outcome, tuple(incidents))
+    return Attempt(piece.number, outcome, tuple(incidents), piece.course)
 
 
 def _nearest(ranking: Ranking, index: Index) -> tuple[Near, ...]:

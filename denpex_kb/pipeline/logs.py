@@ -10,13 +10,14 @@ from denpex_kb.derive.attempts import number_attempts
 from denpex_kb.derive.began import Began, who_began
 from denpex_kb.derive.blocks import group_blocks
 from denpex_kb.derive.clocks import Clocks
+from denpex_kb.derive.course import Sources, course_of
 from denpex_kb.derive.incidents import split
 from denpex_kb.derive.located import Located
 from denpex_kb.derive.models import derive_model_facts
 from denpex_kb.derive.progress import overtaken_lines, run_state
 from denpex_kb.derive.ranks import Ranks, assign_ranks
 from denpex_kb.derive.relations import relations_of
-from denpex_kb.derive.scene import build_scene, learn_skew
+from denpex_kb.derive.scene import build_scene, last_lines, learn_skew
 from denpex_kb.derive.states import rank_states, silent_ranks
 from denpex_kb.derive.steps import step_relations
 from denpex_kb.derive.strangers import drop_strangers
@@ -210,8 +211,12 @@ class LogDiagnoser:
             )
             for case in split(scene, began, seen)
         )
-        states = rank_states(scene, began, relations, seen, state.last_progress, rules) if located is not None else ()
-        return Pieces(number, cases, state, relations, states, silent_ranks(scene, relations), located is not None)
+        states = rank_states(scene, began, relations, seen, state.last_progress, rules)
+        lasts = last_lines(readings, number)
+        begun = [case.began for case in cases]
+        course = course_of(Sources(scene, begun, states, seen, progress, lasts, located, rules))
+        silent = silent_ranks(scene, relations)
+        return Pieces(number, cases, state, relations, states, silent, located is not None, course)
 
 
 def _place(began: Began) -> Place:

@@ -16,6 +16,7 @@ from typing import IO, Protocol, cast
 from msgspec import Struct
 
 from denpex_kb.errors import InputError
+from denpex_kb.model.display import REPORT
 from denpex_kb.read.text import is_binary
 
 CHUNK = 4 << 20
@@ -232,4 +233,6 @@ def _unpacker(form: str) -> _Unpacker:
 
 def binary_reason(head: bytes) -> str | None:
     """Say why the first bytes of a file are no log; None where they may be one."""
+    if REPORT.encode() in head[:4096]:
+        return "a report that denpex wrote, not a log"
     return "a binary file, not a log" if is_binary(head) else None

@@ -53,6 +53,16 @@ class Paper:
         """Write one line as it is; the caller has made it safe."""
         self._lines.append(text)
 
+    @property
+    def used(self) -> int:
+        """How many lines are written."""
+        return len(self._lines)
+
+    @property
+    def room(self) -> int:
+        """The columns that are left to the lines of a section."""
+        return self.width - (2 if self._narrow else _LABEL)
+
     def section(self, label: str) -> _Section:
         """Begin a labelled section."""
         return _Section(self, label)
@@ -98,6 +108,10 @@ class _Section:
         """Write one wrapped paragraph."""
         for part in self._paper._wrap(printable(text), self._indent + indent, hang):
             self._put(part, tone, indent)
+
+    def raw(self, text: str) -> None:
+        """Write one line as it is; the caller has made it safe and short enough."""
+        self._put(text, "plain")
 
     def clipped(self, text: str, tone: Tone = "plain", indent: int = 0) -> None:
         """Write one line, cut at the width: quoted log lines are recognised by their beginning."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from denpex_kb.model.diagnosis import ActionAdvice, Collateral, Diagnosis, Evidence, Hypothesis
 from denpex_kb.model.display import one_line
 from denpex_kb.render.paper import Paper, Tone
+from denpex_kb.render.strip import write_strip
+from denpex_kb.render.words import spans
 
 _MOST_EVIDENCE = 4
 _MOST_OTHERS = 3
+_LATE = 33  # lines, after which the rest is kept short, so that the whole fits one screen
 _MOST_CODE = 12
 _MOST_VERIFY = 3
 _VERDICTS: dict[str, tuple[str, Tone]] = {
@@ -36,11 +39,12 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
         _interpreted(diagnosis, paper)
         _action(diagnosis, paper)
         _began(diagnosis, paper)
-        _why(diagnosis, paper)
+        strip = write_strip(diagnosis, paper)
+        _why(diagnosis, paper, most=_MOST_EVIDENCE - bool(strip))
         _first_error(diagnosis, paper)
         _fix(diagnosis, paper)
         _verify(diagnosis, paper)
-        _collateral(diagnosis, paper)
+        _collateral(diagnosis, paper, most=3 if not strip else 2 if paper.used < _LATE else 1)
         _attempts(diagnosis, paper)
         _others(diagnosis, paper)
         _questions(diagnosis, paper)
@@ -116,7 +120,7 @@ def _began(diagnosis: Diagnosis, paper: Paper) -> None:
     paper.blank()
 
 
-def _why(diagnosis: Diagnosis, paper: Paper) -> None:
+def _why(diagnosis: Diagnosis, paper: Paper, most: int) -> None:
     if not diagnosis.hypotheses:
         return
     best = diagnosis.hypotheses[0]
@@ -128,10 +132,10 @@ def _why(diagnosis: Diagnosis, paper: Paper) -> None:
     if words:
         section.line("your words: " + ", ".join(words))
         evidence = [item for item in evidence if item.file is not None and item.what != "fact"]
-    for item in evidence[:_MOST_EVIDENCE]:
+    for item in evidence[:most]:
         _evidence(item, section)
-    if len(evidence) > _MOST_EVIDENCE:
-        section.line(f"and {len(evidence) - _MOST_EVIDENCE} more (--format json shows all)", "dim")
+    if len(evidence) > most:
+        section.line(f"and {len(evidence) - most} more (--format json shows all)", "dim")
     for item in best.against:
         section.line(f"against: {item.text}", "warn")
     paper.blank()
@@ -231,14 +235,14 @@ def _first_sentence(text: str) -> str:
     return head + stop.strip()
 
 
-def _collateral(diagnosis: Diagnosis, paper: Paper) -> None:
+def _collateral(diagnosis: Diagnosis, paper: Paper, most: int) -> None:
     if not diagnosis.collateral:
         return
     section = paper.section("COLLATERAL")
-    for item in diagnosis.collateral[:3]:
+    for item in diagnosis.collateral[:most]:
         section.line(_folded(item), "dim")
-    if len(diagnosis.collateral) > 3:
-        section.line(f"and {len(diagnosis.collateral) - 3} more kinds", "dim")
+    if len(diagnosis.collateral) > most:
+        section.line(f"and {len(diagnosis.collateral) - most} more kinds", "dim")
     paper.blank()
 
 
@@ -305,14 +309,3 @@ def _notes(diagnosis: Diagnosis, paper: Paper) -> None:
         paper.section("NOTE").line(one_line(note), "warn")
     if len(diagnosis.input.notes) > 6:
         paper.section("NOTE").line(f"and {len(diagnosis.input.notes) - 6} more (--format json)", "warn")
-
-
-def spans(numbers: tuple[int, ...]) -> str:
-    """Write ranks as spans: 0-6, 9."""
-    spans: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], number)
-        else:
-            spans.append((number, number))
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
