@@ -1,0 +1,300 @@
+"""The question that tells most: facts that part the entries in view, and lines that only one of them prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from denpex_kb.chat.belief import Chances, expected_gain, shift_of
+from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.likelihood import line_chances, mixed, value_chances
+from denpex_kb.chat.told import Passed, Sign, Signs, Stated, Told, asked, sign_key
+from denpex_kb.chat.weighing import missing_for
+from denpex_kb.model.conditions import Condition, spell
+from denpex_kb.model.facts import FactDeclaration, FactValue
+from denpex_kb.model.rules import Rule
+
+LEAST = 0.06  # bits below which a question is not worth the user's time
+_LEADING = 6  # entries whose lines are worth showing
+_MOST_LINES = 4  # in one question
+_MOST_VALUES = 7  # in one question
+_READING = 0.02  # bits that each further line costs a tired reader
+_UNSURE_FACT = 0.25  # how often the answer is not known
+_UNSURE_LINES = 0.15
+_MOST_SHIFT = 1.2  # log-odds that the answer to a question of fact may move an entry at most
+_MOST_SHIFT_LINES = 2.0
+_LONGEST = 600  # characters of an example
+
+
+class Choice(Struct, frozen=True):
+    """One possible answer: what to type, what it says, and what is then told."""
+
+    key: str
+    label: str
+    value: FactValue | Sign | None = None
+
+
+class Question(Struct, frozen=True):
+    """A question, its possible answers, and why it is asked."""
+
+    key: str
+    kind: str  # value | version | lines
+    text: str
+    find: str
+    choices: tuple[Choice, ...]
+    gain: float  # bits, on average
+    why: tuple[tuple[str, tuple[str, ...]], ...]  # an answer → the entries that it speaks for
+    chances: tuple[Chances, ...] = ()  # of the choices, and of none of them
+    fact: str = ""
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one choice may be named."""
+        return self.kind == "lines"
+
+    def answered(self, chosen: Sequence[Choice]) -> Told:
+        """Return what is told by choosing these; by none of them where the list is empty."""
+        if self.kind == "lines":
+            shown = tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign))
+            seen = tuple(choice.value for choice in chosen if isinstance(choice.value, Sign))
+            # a line that is seen speaks through the matcher; only "none of them" has to be told apart
+            shift = {} if seen else shift_of(self.chances[-1], _MOST_SHIFT_LINES)
+            return Signs(shown, seen, shift)
+        if not chosen:
+            return Passed(self.key)
+        values = tuple(choice.value for choice in chosen if isinstance(choice.value, str | int | bool))
+        indices = [self.choices.index(choice) for choice in chosen]
+        shift = shift_of(self.chances[indices[0]], _MOST_SHIFT) if len(indices) == 1 and self.chances else {}
+        return Stated(self.fact, values, shift=shift)
+
+    def passed(self) -> Told:
+        """Return what is told by not knowing."""
+        if self.kind == "lines":
+            return Signs(tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign)), ())
+        return Passed(self.key)
+
+
+def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
+    """Return the question with the largest expected gain of information; None where none is worth asking."""
+    done = asked(told)
+    found = [*_facts(case, done, reader), *_lines(case, done, reader)]
+    best = max(found, key=lambda question: question.gain, default=None)
+    return best if best is not None and best.gain >= LEAST else None
+
+
+def _rules(case: Case, reader: CaseReader) -> dict[str, Rule]:
+    return {entry_id: reader.index.by_id[entry_id] for entry_id in case.view.titles}
+
+
+# --- facts
+
+
+def _facts(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Question]:
+    rules = _rules(case, reader)
+    if not rules:
+        return
+    columns = reader.index.columns(list(rules))
+    spoken = {entry_id: columns[entry_id][3] for entry_id in rules}
+    by_find = {fact.find: fact for fact in reader.index.kb.facts if fact.type == "version"}
+    for fact in reader.index.kb.facts:
+        if fact.name in case.facts or fact.name in done or not fact.telling:
+            continue
+        conditions = _conditions(fact.name, rules.values())
+        same = by_find.get(fact.find)
+        if fact.type == "version":
+            if conditions:
+                yield _version_question(fact, fact, conditions, case, rules)
+        elif same is not None:
+            # what decides follows from a version, which is what a person can tell
+            if same.name not in case.facts and same.name not in done and conditions:
+                yield _version_question(fact, same, conditions, case, rules)
+        elif values := _values(fact, conditions, reader):
+            question = _value_question(fact, values, case, rules, spoken)
+            if question is not None:
+                yield question
+
+
+def _conditions(name: str, rules: Iterable[Rule]) -> list[Condition]:
+    found: dict[Condition, None] = {}
+    for rule in rules:
+        signed = [signature.condition for signature in rule.signatures if signature.condition is not None]
+        for condition in (*rule.requires, *rule.excludes, *signed):
+            if condition.fact == name:
+                found.setdefault(condition)
+    return list(found)
+
+
+def _values(fact: FactDeclaration, conditions: Sequence[Condition], reader: CaseReader) -> list[str]:
+    if fact.type == "bool":
+        return ["true", "false"]
+    if fact.values:
+        return list(fact.values)
+    if fact.type != "int" or not conditions:
+        return []
+    named = {spell(words.value) for words in reader.index.kb.words if words.fact == fact.name}
+    named |= {value for condition in conditions if condition.operator != "in" for value in condition.values}
+    return sorted(named, key=lambda value: (len(value), value))
+
+
+def _value_question(
+    fact: FactDeclaration,
+    values: list[str],
+    case: Case,
+    rules: Mapping[str, Rule],
+    spoken: Mapping[str, frozenset[str]],
+) -> Question | None:
+    chances = value_chances(fact.name, values, rules, spoken)
+    gain = expected_gain(case.view.belief, [mixed(chance, _UNSURE_FACT) for chance in chances]) * (1 - _UNSURE_FACT)
+    if gain < LEAST:
+        return None
+    likely = [sum(case.view.belief.of(entry) * share for entry, share in chance.items()) for chance in chances]
+    order = sorted(range(len(values)), key=lambda place: -likely[place])[:_MOST_VALUES]
+    if len(values) <= _MOST_VALUES:
+        order = list(range(len(values)))  # the order that people know
+    choices = tuple(_choice(fact, values[place], number) for number, place in enumerate(order, 1))
+    shown = tuple(chances[place] for place in order)
+    return Question(
+        fact.name,
+        "value",
+        fact.question,
+        fact.find,
+        choices,
+        gain,
+        _speaks(choices, shown, case),
+        shown,
+        fact.name,
+    )
+
+
+def _choice(fact: FactDeclaration, value: str, number: int) -> Choice:
+    if fact.type == "bool":
+        return Choice("y" if value == "true" else "n", "yes" if value == "true" else "no", value == "true")
+    if fact.type == "int":
+        return Choice(value, "", int(value))
+    return Choice(str(number), value, value)
+
+
+def _speaks(
+    choices: Sequence[Choice], chances: Sequence[Chances], case: Case
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Say for the choices that part the leading entries which of these each speaks for."""
+    told: list[tuple[str, tuple[str, ...]]] = []
+    leading = case.view.belief.best(4)
+    for choice, chance in zip(choices, chances, strict=False):
+        mean = sum(chance.get(entry, 0.0) for entry in leading) / max(len(leading), 1)
+        for_it = tuple(entry for entry in leading if chance.get(entry, 0.0) > 1.25 * mean)
+        if for_it and len(for_it) < len(leading):
+            told.append((choice.label or choice.key, for_it))
+    return tuple(told)
+
+
+def _version_question(
+    fact: FactDeclaration, asked_for: FactDeclaration, conditions: Sequence[Condition], case: Case, rules: Mapping[str, Rule]
+) -> Question:
+    """Ask for a version; of its answers only inside and outside of the first condition are told apart."""
+    condition = conditions[0]
+    inside: dict[str, float] = {"": 0.5}
+    for entry_id, rule in rules.items():
+        required = any(item.fact == fact.name for item in rule.requires)
+        excluded = any(item.fact == fact.name for item in rule.excludes)
+        inside[entry_id] = 0.95 if required else 0.05 if excluded else 0.5
+    outside = {entry_id: 1.0 - chance for entry_id, chance in inside.items()}
+    answers = [mixed(inside, _UNSURE_FACT), mixed(outside, _UNSURE_FACT)]
+    gain = expected_gain(case.view.belief, answers) * (1 - _UNSURE_FACT)
+    named = tuple(entry for entry in case.view.belief.best(4) if inside.get(entry, 0.5) != 0.5)
+    why = ((str(condition), named),) if named else ()
+    return Question(asked_for.name, "version", fact.question, asked_for.find, (), gain, why, (), asked_for.name)
+
+
+# --- lines
+
+
+def _lines(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Question]:
+    rules = _rules(case, reader)
+    offers: list[tuple[Sign, str, frozenset[str]]] = []
+    belief = case.view.belief
+    for entry_id in belief.best(_LEADING):
+        best: tuple[float, tuple[Sign, str, frozenset[str]]] | None = None
+        for offer in _signs(entry_id, case, done, reader):
+            gain = expected_gain(belief, _line_answers([offer], rules))
+            if best is None or gain > best[0] + 1e-9:
+                best = (gain, offer)
+        if best is not None and best[1][0].line not in {sign.line for sign, _, _ in offers}:
+            offers.append(best[1])
+    shown = [[offer] for offer in offers[:3]]
+    shown += [offers[:count] for count in range(2, min(len(offers), _MOST_LINES) + 1)]
+    for group in shown:
+        yield _line_question(group, case, rules)
+
+
+def _line_answers(group: Sequence[tuple[Sign, str, frozenset[str]]], rules: Mapping[str, Rule]) -> list[dict[str, float]]:
+    chances = line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules)
+    return [mixed(chance, _UNSURE_LINES) for chance in chances]
+
+
+def _line_question(
+    group: Sequence[tuple[Sign, str, frozenset[str]]], case: Case, rules: Mapping[str, Rule]
+) -> Question:
+    chances = line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules)
+    answers = [mixed(chance, _UNSURE_LINES) for chance in chances]
+    gain = expected_gain(case.view.belief, answers) * (1 - _UNSURE_LINES) - _READING * (len(group) - 1)
+    signs = [sign for sign, _, _ in group]
+    if len(signs) == 1:
+        text = f"Do you see a line like this {_place(signs[0].where)}?"
+        choices: tuple[Choice, ...] = (Choice("y", signs[0].line, signs[0]),)
+    else:
+        wheres = {sign.where for sign in signs}
+        text = f"Which of these lines do you see{' ' + _place(wheres.pop()) if len(wheres) == 1 else ''}?"
+        choices = tuple(Choice(str(number), sign.line, sign) for number, sign in enumerate(signs, 1))
+    why = tuple((choice.key if len(signs) > 1 else "yes", (sign.entry,)) for choice, sign in zip(choices, signs, strict=True))
+    key = "+".join(sign_key(sign) for sign in signs)
+    return Question(key, "lines", text, _where_to_look(signs), choices, gain, why, tuple(chances))
+
+
+_PLACES = {
+    "log": "in the log",
+    "stack": "in the stacks of the ranks",
+    "kernel": "in the kernel's log",
+    "scheduler": "in the scheduler's output",
+    "launcher": "in the launcher's output",
+    "config": "in the config",
+}
+_LOOK = {
+    "log": "search every rank's log, its end first",
+    "stack": "py-spy dump --pid PID on every rank, or the traceback",
+    "kernel": "dmesg -T | tail -200, on the node that failed",
+    "scheduler": "the job's output file; sacct -j JOB; kubectl describe pod POD",
+    "launcher": "the output of torchrun, deepspeed or accelerate launch",
+    "config": "the config that the run was started with",
+}
+
+
+def _place(where: str) -> str:
+    return _PLACES.get(where, "in the log")
+
+
+def _where_to_look(signs: Sequence[Sign]) -> str:
+    return "; ".join(dict.fromkeys(_LOOK.get(sign.where, _LOOK["log"]) for sign in signs))
+
+
+def _signs(
+    entry_id: str, case: Case, done: frozenset[str], reader: CaseReader
+) -> Iterator[tuple[Sign, str, frozenset[str]]]:
+    """Go through the lines of an entry that are worth asking about: not seen yet, and they would prove something."""
+    rule = reader.index.by_id[entry_id]
+    seen = frozenset(case.hits.get(entry_id, {}))
+    for signature in reader.index.entry(entry_id).meta.signatures:
+        if signature.pattern is None or signature.name in seen or f"{entry_id}/{signature.name}" in done:
+            continue
+        strength: str = signature.strength
+        if strength in ("part", "supporting"):
+            if not missing_for(rule, seen, case.facts, signature.name):
+                continue
+            strength = "strong"
+        example = next((line for line in signature.examples if len(line) <= _LONGEST), None)
+        alike = reader.entries_with(example) if example is not None else {}
+        if example is None or entry_id not in alike:
+            continue
+        pattern = alike[entry_id][0].matches[0].pattern
+        yield Sign(entry_id, signature.name, pattern, example.strip(), signature.where), strength, frozenset(alike)

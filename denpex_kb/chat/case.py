@@ -1,0 +1,256 @@
+"""What was told → a diagnosis by the same matcher, and the entries in view; nothing is remembered but for speed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from denpex_kb.chat.statements import Statements, collect_statements, with_statements
+from denpex_kb.chat.told import Sign, Signs, Stated, Told, Words, pastes, paths
+from denpex_kb.chat.weighing import View, shifted, weigh_log, weigh_question
+from denpex_kb.derive.models import derive_model_facts
+from denpex_kb.index.concepts import Concept, Reading, singular, tokens
+from denpex_kb.index.open import Index
+from denpex_kb.match import weights
+from denpex_kb.match.evidence import Hits
+from denpex_kb.match.questions import answer
+from denpex_kb.model.diagnosis import Diagnosis, Evidence, Verdict
+from denpex_kb.model.events import Line, Match, Seen
+from denpex_kb.model.facts import FactSet
+from denpex_kb.model.secrets import without_secrets
+from denpex_kb.pipeline.answer import with_advice, with_signs
+from denpex_kb.pipeline.question import conclude, quoted_evidence, quotes_message
+
+if TYPE_CHECKING:
+    from denpex_kb.pipeline.logs import Examined, LogDiagnoser
+
+ANSWERS = "your answer"  # where a line stands that the user says they see
+_DERIVED = frozenset({"model.experts", "model.moe_block", "trainer.marks_block", "trainer.marks_since"})
+_TELLING_MARKS = frozenset({"exception", "hardware", "kernel", "scheduler", "crash", "mismatch"})
+_MOST_LINES = 8  # of a log whose words are searched for
+_MOST_WORDS = 24
+_CONFIRMED = 4.0  # log-odds from which on a shift counts whole
+
+
+class Case(Struct, frozen=True):
+    """Where the conversation stands."""
+
+    diagnosis: Diagnosis
+    view: View
+    facts: FactSet
+    hits: Hits  # matched lines by entry and signature, confirmed ones included
+
+
+class CaseReader:
+    """Works cases out; what was read from files and pastes is kept until something is added."""
+
+    def __init__(self, index: Index) -> None:
+        """Keep the index."""
+        self.index = index
+        self._sets = frozenset(fact.name for fact in index.kb.facts if fact.type == "set")
+        self._read: tuple[tuple[object, ...], Examined] | None = None
+        self._like: dict[str, dict[str, list[Seen]]] = {}
+
+    @cached_property
+    def logs(self) -> LogDiagnoser:
+        """The reader of logs; it loads Hyperscan, which a plain question does not need."""
+        from denpex_kb.pipeline.logs import LogDiagnoser
+
+        return LogDiagnoser(self.index)
+
+    def entries_with(self, line: str) -> dict[str, list[Seen]]:
+        """Return which entries' signatures a line matches."""
+        if line not in self._like:
+            self._like[line] = self.logs.signature_hits(line)
+        return self._like[line]
+
+    def read(self, told: Sequence[Told]) -> Case:
+        """Work out where things stand after everything that was told.
+
+        Raises:
+            InputError: a named file cannot be read.
+        """
+        statements = collect_statements(told, self.index)
+        shift = _shifts(told, statements)
+        files, texts = paths(told), pastes(told)
+        if not files and not texts:
+            return self._question(told, statements, shift)
+        hung = "hang" in statements.facts.values("symptom")
+        key = (files, tuple(texts.items()), hung)
+        if self._read is None or self._read[0] != key:
+            self._read = (key, self.logs.examine(files, texts, hung=hung))
+        examined = self._read[1]
+        if not any(reading.lines for reading in examined.readings):
+            return self._question(told, statements, shift, examined.facts)
+        return self._log(told, statements, shift, examined)
+
+    def _question(
+        self,
+        told: Sequence[Told],
+        statements: Statements,
+        shift: Mapping[str, float],
+        configs: FactSet | None = None,
+    ) -> Case:
+        facts = with_statements(configs or FactSet(), statements, self._sets, _DERIVED)
+        derive_model_facts(facts, self.index.kb)
+        quoted = self._quoted(told)
+        found = answer(statements.reading, facts, self.index, quoted)
+        diagnosis = conclude(found, statements.reading, facts, self.index, statements.size)
+        if not found.hypotheses and not statements.size and not len(facts):
+            diagnosis = structs.replace(diagnosis, because="")
+        view = weigh_question(found, shift, self.index.by_id)
+        hits: Hits = {entry: {item.name: [] for item in items} for entry, items in quoted.items()}
+        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE_QUESTION), view, facts, hits)
+
+    def _quoted(self, told: Sequence[Told]) -> dict[str, list[Evidence]]:
+        """Return the signatures that messages quote and those of lines that the user says they see."""
+        found: dict[str, list[Evidence]] = defaultdict(list)
+        for item in told:
+            if isinstance(item, Words) and quotes_message(item.text):
+                for entry, evidence in quoted_evidence(item.text, self.index, self.logs.signature_hits).items():
+                    found[entry] += evidence
+            elif isinstance(item, Signs):
+                for sign in item.seen:
+                    for entry, evidence in quoted_evidence(sign.line, self.index, self.entries_with).items():
+                        found[entry] += [structs.replace(piece, file=ANSWERS) for piece in evidence]
+        return dict(found)
+
+    def _log(
+        self, told: Sequence[Told], statements: Statements, shift: Mapping[str, float], examined: Examined
+    ) -> Case:
+        from denpex_kb.pipeline.assemble import assemble
+
+        rules = self.index.rules
+        facts = with_statements(examined.facts, statements, self._sets, _DERIVED)
+        derive_model_facts(facts, self.index.kb)
+        *earlier, last = examined.pieces
+        first, *further = last.cases
+        own = with_statements(first.grounds.facts, statements, self._sets, _DERIVED)
+        derive_model_facts(own, self.index.kb)
+        confirmed = [sign for item in told if isinstance(item, Signs) for sign in item.seen]
+        hits = self._with_confirmed(first.grounds.hits, confirmed, examined)
+        place = first.grounds.place
+        if confirmed:
+            own_lines = {(ANSWERS, number) for number in range(1, len(confirmed) + 1)}
+            place = structs.replace(place, lines=place.lines | own_lines)
+        grounds = structs.replace(first.grounds, hits=hits, facts=own, place=place)
+        ranking = grounds.rank(rules)
+        piece = structs.replace(first, ranking=ranking, grounds=grounds)
+        pieces = (*earlier, structs.replace(last, cases=(piece, *further)))
+        diagnosis = assemble(pieces, examined.info, facts, examined.ranks, self.index)
+        quoted = self._quoted([item for item in told if isinstance(item, Words)])
+        reading = self._spoken(examined, statements.reading)
+        text = answer(reading, own, self.index, quoted) if reading.concepts or reading.words else None
+        view = weigh_log(ranking, text, hits, own, shift, self.index.by_id)
+        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits)
+
+    def _with_confirmed(self, hits: Hits, confirmed: Sequence[Sign], examined: Examined) -> Hits:
+        """Put the lines that the user sees beside those of the log.
+
+        A line that completes a proof is taken to stand where the rest of that proof stands: the user was asked
+        about the same run.
+        """
+        merged: Hits = {entry: {name: list(lines) for name, lines in names.items()} for entry, names in hits.items()}
+        for number, sign in enumerate(confirmed, 1):
+            for entry in self.entries_with(sign.line):
+                for name, pattern in self._names(entry, sign.line):
+                    line = _placed(self.index.by_id[entry].signatures, name, hits.get(entry, {}), number, sign.line)
+                    seen = Seen(line[0], (Match(pattern),), line[1])
+                    merged.setdefault(entry, {}).setdefault(name, []).append(seen)
+        return merged
+
+    def _names(self, entry: str, line: str) -> Iterable[tuple[str, int]]:
+        for seen in self.entries_with(line)[entry]:
+            for match in seen.matches:
+                pattern = self.index.rules.patterns[match.pattern]
+                if pattern.target == "signature" and pattern.owner == entry:
+                    yield pattern.name, match.pattern
+
+    def _spoken(self, examined: Examined, own: Reading) -> Reading:
+        """Return what the user says, with the rarest words of the lines in which the log fails."""
+        patterns = self.index.rules.patterns
+        lines: dict[str, None] = {}
+        frames: dict[str, None] = {}
+        for reading in examined.readings:
+            for seen in reversed(reading.seen):
+                kinds = {patterns[match.pattern].name for match in seen.matches if patterns[match.pattern].target == "mark"}
+                if kinds & _TELLING_MARKS and len(lines) < _MOST_LINES:
+                    lines.setdefault(seen.line.text)
+                elif "frame" in kinds and len(frames) < _MOST_LINES:
+                    frames.setdefault(seen.line.text)
+        terms, ignore = self.index.terms, self.index.lexicon.ignore
+        words = {
+            singular(word)
+            for line in (*lines, *frames)
+            for word in tokens(line)
+            if len(word) > 2 and not word.isdigit() and word not in ignore
+        }
+        known = sorted((terms[word], word) for word in words if word in terms)[:_MOST_WORDS]
+        concepts = {(item.fact, item.value): item for item in own.concepts}
+        for fact in examined.facts:
+            if not fact.name.endswith(".version"):
+                concepts.setdefault((fact.name, fact.value), Concept(fact.name, fact.value, str(fact.value)))
+        return Reading(tuple(concepts.values()), tuple(dict.fromkeys((*own.words, *(word for _, word in known)))))
+
+    def _settled(self, diagnosis: Diagnosis, shift: Mapping[str, float], facts: FactSet, close: float) -> Diagnosis:
+        """Let the user's answers move the hypotheses, and give the advice of the one that leads now."""
+        moved = shifted(diagnosis.hypotheses, shift)
+        if moved == diagnosis.hypotheses:
+            return diagnosis
+        verdict: Verdict = diagnosis.verdict
+        if verdict in ("matched", "ambiguous"):
+            gap = moved[0].confidence - moved[1].confidence if len(moved) > 1 else 1.0
+            verdict = "ambiguous" if gap < close and moved[0].confidence < 0.9 else "matched"
+        if moved[0].confidence < weights.MATCHED and verdict in ("matched", "ambiguous"):
+            near = structs.replace(
+                diagnosis,
+                verdict="unknown",
+                hypotheses=(),
+                because="What fitted best does not fit what you answered.",
+            )
+            return without_secrets(_without_advice(near, facts, self.index))
+        signed = with_signs(tuple(structs.replace(item, sign="") for item in moved), self.index)
+        changed = structs.replace(diagnosis, verdict=verdict, hypotheses=signed)
+        return without_secrets(with_advice(changed, facts, self.index))
+
+
+def _without_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis:
+    bare = structs.replace(diagnosis, fix=None, verify=None, checklist=(), next_questions=())
+    return with_advice(bare, facts, index)
+
+
+def _shifts(told: Sequence[Told], statements: Statements) -> dict[str, float]:
+    """Add up what the answers say of each entry; an answer that was corrected later says nothing."""
+    total: dict[str, float] = defaultdict(float)
+    for item in told:
+        if isinstance(item, Stated):
+            values = statements.facts.values(item.fact)
+            if not all(value in values for value in item.values):
+                continue
+        if isinstance(item, Stated | Signs):
+            for entry, shift in item.shift.items():
+                total[entry] += shift
+    return {entry: max(-_CONFIRMED, min(_CONFIRMED, shift)) for entry, shift in total.items()}
+
+
+def _placed(
+    signatures: Sequence[object], name: str, hits: Mapping[str, list[Seen]], number: int, text: str
+) -> tuple[Line, int]:
+    """Return the line and the block at which a confirmed line is taken to stand."""
+    from denpex_kb.model.rules import RuleSignature
+
+    for signature in signatures:
+        if not isinstance(signature, RuleSignature) or name not in signature.members or signature.within == "across":
+            continue
+        order = list(signature.members)
+        for other in order:
+            if other != name and hits.get(other):
+                beside = hits[other][0]
+                step = 1 if order.index(name) > order.index(other) else -1
+                line = structs.replace(beside.line, text=text, offset=beside.line.offset + step)
+                return line, beside.block
+    return Line(ANSWERS, number, text), -1
