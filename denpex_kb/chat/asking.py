@@ -8,23 +8,26 @@ from msgspec import Struct
 
 from denpex_kb.chat.belief import Chances, expected_gain, shift_of
 from denpex_kb.chat.case import Case, CaseReader
-from denpex_kb.chat.likelihood import line_chances, mixed, value_chances
-from denpex_kb.chat.told import Passed, Sign, Signs, Stated, Told, asked, sign_key
+from denpex_kb.chat.likelihood import line_chances, value_chances
+from denpex_kb.chat.told import Passed, Sign, Signs, Stated, Told, asked, sign_key, unseen
 from denpex_kb.chat.weighing import missing_for
 from denpex_kb.model.conditions import Condition, spell
 from denpex_kb.model.facts import FactDeclaration, FactValue
 from denpex_kb.model.rules import Rule
 
-LEAST = 0.06  # bits below which a question is not worth the user's time
-_LEADING = 6  # entries whose lines are worth showing
-_MOST_LINES = 4  # in one question
+LEAST = 0.02  # bits below which a question is not worth the user's time
+_LEADING = 8  # entries whose lines are worth showing
+_MOST_LINES = 5  # in one question
 _MOST_VALUES = 7  # in one question
 _READING = 0.02  # bits that each further line costs a tired reader
-_UNSURE_FACT = 0.25  # how often the answer is not known
-_UNSURE_LINES = 0.15
+_UNSURE_FACT, _UNSURE_LINES = (1.0, 4.0), (0.6, 4.0)  # before anything was asked: one of four is not known
 _MOST_SHIFT = 1.2  # log-odds that the answer to a question of fact may move an entry at most
 _MOST_SHIFT_LINES = 2.0
+_UNSEEN = 0.5  # how much it counts that lines are not seen where only words were told
 _LONGEST = 600  # characters of an example
+
+
+Offer = tuple[Sign, str, frozenset[str]]  # a line, the strength that it lends its entry, all entries that it matches
 
 
 class Choice(Struct, frozen=True):
@@ -47,6 +50,7 @@ class Question(Struct, frozen=True):
     why: tuple[tuple[str, tuple[str, ...]], ...]  # an answer → the entries that it speaks for
     chances: tuple[Chances, ...] = ()  # of the choices, and of none of them
     fact: str = ""
+    worded: bool = False  # nothing but words was told: the user may have no log to look into
 
     @property
     def several(self) -> bool:
@@ -59,7 +63,8 @@ class Question(Struct, frozen=True):
             shown = tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign))
             seen = tuple(choice.value for choice in chosen if isinstance(choice.value, Sign))
             # a line that is seen speaks through the matcher; only "none of them" has to be told apart
-            shift = {} if seen else shift_of(self.chances[-1], _MOST_SHIFT_LINES)
+            weight = _UNSEEN if self.worded else 1.0
+            shift = {} if seen else shift_of(self.chances[-1], _MOST_SHIFT_LINES, weight)
             return Signs(shown, seen, shift)
         if not chosen:
             return Passed(self.key)
@@ -78,7 +83,13 @@ class Question(Struct, frozen=True):
 def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
     """Return the question with the largest expected gain of information; None where none is worth asking."""
     done = asked(told)
-    found = [*_facts(case, done, reader), *_lines(case, done, reader)]
+    facts_unknown = sum(isinstance(item, Passed) for item in told)
+    facts_asked = facts_unknown + sum(isinstance(item, Stated) for item in told)
+    lines = [item for item in told if isinstance(item, Signs)]
+    lines_unknown = sum(not item.seen and not item.shift for item in lines)
+    unsure_fact = (_UNSURE_FACT[0] + facts_unknown) / (_UNSURE_FACT[1] + facts_asked)
+    unsure_lines = (_UNSURE_LINES[0] + lines_unknown) / (_UNSURE_LINES[1] + len(lines))
+    found = [*_facts(case, done, reader, unsure_fact), *_lines(case, done, reader, unsure_lines, unseen(told))]
     best = max(found, key=lambda question: question.gain, default=None)
     return best if best is not None and best.gain >= LEAST else None
 
@@ -90,7 +101,7 @@ def _rules(case: Case, reader: CaseReader) -> dict[str, Rule]:
 # --- facts
 
 
-def _facts(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Question]:
+def _facts(case: Case, done: frozenset[str], reader: CaseReader, unsure: float) -> Iterator[Question]:
     rules = _rules(case, reader)
     if not rules:
         return
@@ -98,19 +109,21 @@ def _facts(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Que
     spoken = {entry_id: columns[entry_id][3] for entry_id in rules}
     by_find = {fact.find: fact for fact in reader.index.kb.facts if fact.type == "version"}
     for fact in reader.index.kb.facts:
-        if fact.name in case.facts or fact.name in done or not fact.telling:
+        if fact.name in case.facts or fact.name in done or not fact.telling or (fact.name == "symptom" and case.seen_as):
             continue
         conditions = _conditions(fact.name, rules.values())
+        if fact.name == "progress" and not conditions:
+            continue  # what is seen says it already
         same = by_find.get(fact.find)
         if fact.type == "version":
             if conditions:
-                yield _version_question(fact, fact, conditions, case, rules)
+                yield _version_question(fact, fact, conditions, case, rules, unsure)
         elif same is not None:
             # what decides follows from a version, which is what a person can tell
             if same.name not in case.facts and same.name not in done and conditions:
-                yield _version_question(fact, same, conditions, case, rules)
+                yield _version_question(fact, same, conditions, case, rules, unsure)
         elif values := _values(fact, conditions, reader):
-            question = _value_question(fact, values, case, rules, spoken)
+            question = _value_question(fact, values, case, rules, spoken, unsure)
             if question is not None:
                 yield question
 
@@ -143,9 +156,10 @@ def _value_question(
     case: Case,
     rules: Mapping[str, Rule],
     spoken: Mapping[str, frozenset[str]],
+    unsure: float,
 ) -> Question | None:
     chances = value_chances(fact.name, values, rules, spoken)
-    gain = expected_gain(case.view.belief, [mixed(chance, _UNSURE_FACT) for chance in chances]) * (1 - _UNSURE_FACT)
+    gain = expected_gain(case.view.belief, chances) * (1 - unsure)
     if gain < LEAST:
         return None
     likely = [sum(case.view.belief.of(entry) * share for entry, share in chance.items()) for chance in chances]
@@ -190,7 +204,12 @@ def _speaks(
 
 
 def _version_question(
-    fact: FactDeclaration, asked_for: FactDeclaration, conditions: Sequence[Condition], case: Case, rules: Mapping[str, Rule]
+    fact: FactDeclaration,
+    asked_for: FactDeclaration,
+    conditions: Sequence[Condition],
+    case: Case,
+    rules: Mapping[str, Rule],
+    unsure: float,
 ) -> Question:
     """Ask for a version; of its answers only inside and outside of the first condition are told apart."""
     condition = conditions[0]
@@ -200,8 +219,7 @@ def _version_question(
         excluded = any(item.fact == fact.name for item in rule.excludes)
         inside[entry_id] = 0.95 if required else 0.05 if excluded else 0.5
     outside = {entry_id: 1.0 - chance for entry_id, chance in inside.items()}
-    answers = [mixed(inside, _UNSURE_FACT), mixed(outside, _UNSURE_FACT)]
-    gain = expected_gain(case.view.belief, answers) * (1 - _UNSURE_FACT)
+    gain = expected_gain(case.view.belief, [inside, outside]) * (1 - unsure)
     named = tuple(entry for entry in case.view.belief.best(4) if inside.get(entry, 0.5) != 0.5)
     why = ((str(condition), named),) if named else ()
     return Question(asked_for.name, "version", fact.question, asked_for.find, (), gain, why, (), asked_for.name)
@@ -210,14 +228,20 @@ def _version_question(
 # --- lines
 
 
-def _lines(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Question]:
+def _lines(
+    case: Case, done: frozenset[str], reader: CaseReader, unsure: float, denied: Mapping[str, int]
+) -> Iterator[Question]:
     rules = _rules(case, reader)
-    offers: list[tuple[Sign, str, frozenset[str]]] = []
+    offers: list[Offer] = []
     belief = case.view.belief
-    for entry_id in belief.best(_LEADING):
-        best: tuple[float, tuple[Sign, str, frozenset[str]]] | None = None
+    for entry_id in belief.best(2 * _LEADING):
+        if rules[entry_id].standing != "specific" or rules[entry_id].role != "initiating":
+            continue  # that it happened says nothing of what stands behind it
+        if len(offers) == _LEADING:
+            break
+        best: tuple[float, Offer] | None = None
         for offer in _signs(entry_id, case, done, reader):
-            gain = expected_gain(belief, _line_answers([offer], rules))
+            gain = expected_gain(belief, _chances([offer], rules, denied))
             if best is None or gain > best[0] + 1e-9:
                 best = (gain, offer)
         if best is not None and best[1][0].line not in {sign.line for sign, _, _ in offers}:
@@ -225,20 +249,18 @@ def _lines(case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Que
     shown = [[offer] for offer in offers[:3]]
     shown += [offers[:count] for count in range(2, min(len(offers), _MOST_LINES) + 1)]
     for group in shown:
-        yield _line_question(group, case, rules)
+        yield _line_question(group, case, rules, unsure, denied)
 
 
-def _line_answers(group: Sequence[tuple[Sign, str, frozenset[str]]], rules: Mapping[str, Rule]) -> list[dict[str, float]]:
-    chances = line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules)
-    return [mixed(chance, _UNSURE_LINES) for chance in chances]
+def _chances(group: Sequence[Offer], rules: Mapping[str, Rule], told: Mapping[str, int]) -> list[dict[str, float]]:
+    return line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules, told)
 
 
 def _line_question(
-    group: Sequence[tuple[Sign, str, frozenset[str]]], case: Case, rules: Mapping[str, Rule]
+    group: Sequence[Offer], case: Case, rules: Mapping[str, Rule], unsure: float, denied: Mapping[str, int]
 ) -> Question:
-    chances = line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules)
-    answers = [mixed(chance, _UNSURE_LINES) for chance in chances]
-    gain = expected_gain(case.view.belief, answers) * (1 - _UNSURE_LINES) - _READING * (len(group) - 1)
+    chances = _chances(group, rules, denied)
+    gain = expected_gain(case.view.belief, chances) * (1 - unsure) - _READING * (len(group) - 1)
     signs = [sign for sign, _, _ in group]
     if len(signs) == 1:
         text = f"Do you see a line like this {_place(signs[0].where)}?"
@@ -249,7 +271,8 @@ def _line_question(
         choices = tuple(Choice(str(number), sign.line, sign) for number, sign in enumerate(signs, 1))
     why = tuple((choice.key if len(signs) > 1 else "yes", (sign.entry,)) for choice, sign in zip(choices, signs, strict=True))
     key = "+".join(sign_key(sign) for sign in signs)
-    return Question(key, "lines", text, _where_to_look(signs), choices, gain, why, tuple(chances))
+    worded = not case.has_log
+    return Question(key, "lines", text, _where_to_look(signs), choices, gain, why, tuple(chances), worded=worded)
 
 
 _PLACES = {
@@ -280,7 +303,7 @@ def _where_to_look(signs: Sequence[Sign]) -> str:
 
 def _signs(
     entry_id: str, case: Case, done: frozenset[str], reader: CaseReader
-) -> Iterator[tuple[Sign, str, frozenset[str]]]:
+) -> Iterator[Offer]:
     """Go through the lines of an entry that are worth asking about: not seen yet, and they would prove something."""
     rule = reader.index.by_id[entry_id]
     seen = frozenset(case.hits.get(entry_id, {}))
@@ -296,5 +319,17 @@ def _signs(
         alike = reader.entries_with(example) if example is not None else {}
         if example is None or entry_id not in alike:
             continue
+        if any(_ORDER[_strength(other, example, reader)] > _ORDER[signature.strength] for other in alike):
+            continue  # it would prove another entry
         pattern = alike[entry_id][0].matches[0].pattern
         yield Sign(entry_id, signature.name, pattern, example.strip(), signature.where), strength, frozenset(alike)
+
+
+_ORDER = {"part": 0, "supporting": 1, "strong": 2, "decisive": 3}
+
+
+def _strength(entry_id: str, line: str, reader: CaseReader) -> str:
+    """Return the most that a line lends an entry."""
+    named = {name for name, _ in reader.names_in(entry_id, line)}
+    strengths = [item.strength for item in reader.index.by_id[entry_id].signatures if item.name in named]
+    return max(strengths, key=_ORDER.__getitem__, default="part")

@@ -54,11 +54,17 @@ def expected_gain(belief: Belief, answers: Sequence[Chances]) -> float:
     return before - after
 
 
-def shift_of(answer: Chances, most: float) -> dict[str, float]:
-    """Return how far an answer speaks for each entry, in log-odds against `NONE`, at most `most` either way."""
+def shift_of(answer: Chances, most: float, weight: float = 1.0) -> dict[str, float]:
+    """Return how far an answer speaks for each entry, in log-odds against `NONE`, at most `most` either way.
+
+    Args:
+        answer: how likely each entry makes the answer.
+        most: the limit.
+        weight: how much the answer counts.
+    """
     base = answer.get(NONE, 0.0) or 1e-3
     return {
-        entry_id: max(-most, min(most, math.log(max(chance, 1e-3) / base)))
+        entry_id: max(-most, min(most, weight * math.log(max(chance, 1e-3) / base)))
         for entry_id, chance in answer.items()
         if entry_id != NONE
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -21,6 +23,7 @@ from denpex_kb.match.questions import answer
 from denpex_kb.model.diagnosis import Diagnosis, Evidence, Verdict
 from denpex_kb.model.events import Line, Match, Seen
 from denpex_kb.model.facts import FactSet
+from denpex_kb.model.rules import RuleSet
 from denpex_kb.model.secrets import without_secrets
 from denpex_kb.pipeline.answer import with_advice, with_signs
 from denpex_kb.pipeline.question import conclude, quoted_evidence, quotes_message
@@ -33,7 +36,12 @@ _DERIVED = frozenset({"model.experts", "model.moe_block", "trainer.marks_block",
 _TELLING_MARKS = frozenset({"exception", "hardware", "kernel", "scheduler", "crash", "mismatch"})
 _MOST_LINES = 8  # of a log whose words are searched for
 _MOST_WORDS = 24
-_CONFIRMED = 4.0  # log-odds from which on a shift counts whole
+_TAIL, _TAIL_LINES = 6000, 50  # characters and lines of the end of each text
+_MOST_FILES = 8  # whose ends are looked at for words
+_IN_RESERVE = 40  # entries of a question that are kept for when the first ones fall
+# The folders above a library say nothing of a failure.
+_PLACE = re.compile(r'File "(?:[^"]*/(?:site|dist)-packages/|[^"]*/)?([^"]*)", line \d+')
+_MOST_FOR, _MOST_AGAINST = 4.0, 2.0  # log-odds by which all answers together may move an entry
 
 
 class Case(Struct, frozen=True):
@@ -43,6 +51,9 @@ class Case(Struct, frozen=True):
     view: View
     facts: FactSet
     hits: Hits  # matched lines by entry and signature, confirmed ones included
+    cut: bool = False  # a traceback breaks off before its last line
+    seen_as: str = ""  # the symptom that the log itself shows
+    has_log: bool = False
 
 
 class CaseReader:
@@ -86,7 +97,7 @@ class CaseReader:
         examined = self._read[1]
         if not any(reading.lines for reading in examined.readings):
             return self._question(told, statements, shift, examined.facts)
-        return self._log(told, statements, shift, examined)
+        return self._log(told, statements, shift, examined, files, texts)
 
     def _question(
         self,
@@ -98,8 +109,9 @@ class CaseReader:
         facts = with_statements(configs or FactSet(), statements, self._sets, _DERIVED)
         derive_model_facts(facts, self.index.kb)
         quoted = self._quoted(told)
-        found = answer(statements.reading, facts, self.index, quoted)
-        diagnosis = conclude(found, statements.reading, facts, self.index, statements.size)
+        found = answer(statements.reading, facts, self.index, quoted, most=_IN_RESERVE)
+        shown = structs.replace(found, hypotheses=found.hypotheses[:8])
+        diagnosis = conclude(shown, statements.reading, facts, self.index, statements.size)
         if not found.hypotheses and not statements.size and not len(facts):
             diagnosis = structs.replace(diagnosis, because="")
         view = weigh_question(found, shift, self.index.by_id)
@@ -120,7 +132,13 @@ class CaseReader:
         return dict(found)
 
     def _log(
-        self, told: Sequence[Told], statements: Statements, shift: Mapping[str, float], examined: Examined
+        self,
+        told: Sequence[Told],
+        statements: Statements,
+        shift: Mapping[str, float],
+        examined: Examined,
+        files: Sequence[Path],
+        texts: Mapping[str, str],
     ) -> Case:
         from denpex_kb.pipeline.assemble import assemble
 
@@ -143,10 +161,14 @@ class CaseReader:
         pieces = (*earlier, structs.replace(last, cases=(piece, *further)))
         diagnosis = assemble(pieces, examined.info, facts, examined.ranks, self.index)
         quoted = self._quoted([item for item in told if isinstance(item, Words)])
-        reading = self._spoken(examined, statements.reading)
-        text = answer(reading, own, self.index, quoted) if reading.concepts or reading.words else None
-        view = weigh_log(ranking, text, hits, own, shift, self.index.by_id)
-        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits)
+        reading = self._spoken(examined, statements.reading, [*texts_of(files), *texts.values()])
+        text = (
+            answer(reading, own, self.index, quoted, most=_IN_RESERVE) if reading.concepts or reading.words else None
+        )
+        cut = breaks_off(examined, rules)
+        view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut)
+        seen_as = "crash" if last.state.outcome == "failed" or cut else ""
+        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits, cut, seen_as, has_log=True)
 
     def _with_confirmed(self, hits: Hits, confirmed: Sequence[Sign], examined: Examined) -> Hits:
         """Put the lines that the user sees beside those of the log.
@@ -157,36 +179,38 @@ class CaseReader:
         merged: Hits = {entry: {name: list(lines) for name, lines in names.items()} for entry, names in hits.items()}
         for number, sign in enumerate(confirmed, 1):
             for entry in self.entries_with(sign.line):
-                for name, pattern in self._names(entry, sign.line):
+                for name, pattern in self.names_in(entry, sign.line):
                     line = _placed(self.index.by_id[entry].signatures, name, hits.get(entry, {}), number, sign.line)
                     seen = Seen(line[0], (Match(pattern),), line[1])
                     merged.setdefault(entry, {}).setdefault(name, []).append(seen)
         return merged
 
-    def _names(self, entry: str, line: str) -> Iterable[tuple[str, int]]:
+    def names_in(self, entry: str, line: str) -> Iterable[tuple[str, int]]:
+        """Yield the signatures of an entry that a line matches, with the index of each one's pattern."""
         for seen in self.entries_with(line)[entry]:
             for match in seen.matches:
                 pattern = self.index.rules.patterns[match.pattern]
                 if pattern.target == "signature" and pattern.owner == entry:
                     yield pattern.name, match.pattern
 
-    def _spoken(self, examined: Examined, own: Reading) -> Reading:
-        """Return what the user says, with the rarest words of the lines in which the log fails."""
+    def _spoken(self, examined: Examined, own: Reading, texts: Iterable[str]) -> Reading:
+        """Return what the user says, with the rarest words of the places where the log fails and of its end."""
         patterns = self.index.rules.patterns
         lines: dict[str, None] = {}
-        frames: dict[str, None] = {}
         for reading in examined.readings:
             for seen in reversed(reading.seen):
-                kinds = {patterns[match.pattern].name for match in seen.matches if patterns[match.pattern].target == "mark"}
+                kinds = {
+                    patterns[match.pattern].name for match in seen.matches if patterns[match.pattern].target == "mark"
+                }
                 if kinds & _TELLING_MARKS and len(lines) < _MOST_LINES:
                     lines.setdefault(seen.line.text)
-                elif "frame" in kinds and len(frames) < _MOST_LINES:
-                    frames.setdefault(seen.line.text)
+        for text in texts:
+            lines.update(dict.fromkeys(text[-_TAIL:].split("\n")[-_TAIL_LINES:]))
         terms, ignore = self.index.terms, self.index.lexicon.ignore
         words = {
             singular(word)
-            for line in (*lines, *frames)
-            for word in tokens(line)
+            for line in lines
+            for word in tokens(_PLACE.sub(r"\1", line))
             if len(word) > 2 and not word.isdigit() and word not in ignore
         }
         known = sorted((terms[word], word) for word in words if word in terms)[:_MOST_WORDS]
@@ -234,7 +258,7 @@ def _shifts(told: Sequence[Told], statements: Statements) -> dict[str, float]:
         if isinstance(item, Stated | Signs):
             for entry, shift in item.shift.items():
                 total[entry] += shift
-    return {entry: max(-_CONFIRMED, min(_CONFIRMED, shift)) for entry, shift in total.items()}
+    return {entry: max(-_MOST_AGAINST, min(_MOST_FOR, shift)) for entry, shift in total.items()}
 
 
 def _placed(
@@ -254,3 +278,32 @@ def _placed(
                 line = structs.replace(beside.line, text=text, offset=beside.line.offset + step)
                 return line, beside.block
     return Line(ANSWERS, number, text), -1
+
+
+def breaks_off(examined: Examined, rules: RuleSet) -> bool:
+    """Say whether a traceback stands in the input whose last line, which says what happened, does not."""
+    for reading in examined.readings:
+        blocks: dict[int, set[str]] = defaultdict(set)
+        for seen in reading.seen:
+            if seen.block >= 0:
+                blocks[seen.block] |= {
+                    rules.patterns[match.pattern].name
+                    for match in seen.matches
+                    if rules.patterns[match.pattern].target == "mark"
+                }
+        if any("traceback" in kinds and "exception" not in kinds for kinds in blocks.values()):
+            return True
+    return False
+
+
+def texts_of(files: Iterable[Path]) -> Iterable[str]:
+    """Yield the ends of plain files; what cannot be read was reported when it was scanned."""
+    count = 0
+    for path in files:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if count >= _MOST_FILES or not file.is_file():
+                continue
+            count += 1
+            with contextlib.suppress(OSError), file.open("rb") as stream:
+                stream.seek(max(0, file.stat().st_size - _TAIL))
+                yield stream.read(_TAIL).decode("utf-8", "replace")

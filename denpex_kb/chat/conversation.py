@@ -93,7 +93,7 @@ class Conversation:
     def sure(self) -> bool:
         """Whether one specific failure stands out: the conversation may end with it."""
         best = self.case.diagnosis.hypotheses[0] if self.case.diagnosis.recognised else None
-        if best is None or self.case.diagnosis.verdict == "ambiguous":
+        if best is None or self.case.diagnosis.verdict == "ambiguous" or self.case.cut:
             return False
         rule = self.index.by_id[best.id]
         return (

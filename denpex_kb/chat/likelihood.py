@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from denpex_kb.chat.belief import NONE, Chances
+from denpex_kb.chat.belief import NONE
 from denpex_kb.index.concepts import token
 from denpex_kb.model.conditions import Condition, version_in
 from denpex_kb.model.rules import Rule
@@ -80,13 +80,14 @@ def _fits(condition: Condition, value: str) -> bool:
 
 
 def line_chances(
-    lines: Sequence[tuple[str, str, frozenset[str]]], rules: Mapping[str, Rule]
+    lines: Sequence[tuple[str, str, frozenset[str]]], rules: Mapping[str, Rule], told: Mapping[str, int]
 ) -> list[dict[str, float]]:
     """Return how likely each entry makes it that the user sees each line; the last one is: none of them.
 
     Args:
         lines: the entry that a line belongs to, the strength that it lends it, all entries whose signatures match it.
         rules: the entries in view.
+        told: entry id → how many of its lines were not seen already: who sees none of them will not see the next.
     """
     chances: list[dict[str, float]] = [{} for _ in lines]
     none: dict[str, float] = {}
@@ -96,7 +97,7 @@ def line_chances(
             likely = _STRAY[strength]
             if entry_id == owner:
                 quiet = _QUIET if rules[owner].kind == "hang" else 1.0
-                likely = quiet * _SEEN[strength] / math.sqrt(_ways(rules[owner]))
+                likely = quiet * _SEEN[strength] / math.sqrt(_ways(rules[owner])) / 2 ** told.get(owner, 0)
             elif entry_id in alike:
                 likely = 0.6 * _SEEN[strength]
             chance[entry_id] = left * likely
@@ -107,9 +108,4 @@ def line_chances(
 
 def _ways(rule: Rule) -> int:
     """Return in how many ways an entry shows itself: the more, the less likely one of them is."""
-    return max(1, sum(item.strength == "decisive" and item.body == "pattern" for item in rule.signatures))
-
-
-def mixed(chances: Chances, unsure: float) -> dict[str, float]:
-    """Return the chances where a share of the users does not know."""
-    return {entry_id: chance * (1.0 - unsure) for entry_id, chance in chances.items()}
+    return max(1, sum(item.strength in ("decisive", "strong") for item in rule.signatures))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -93,3 +94,8 @@ def asked(told: Sequence[Told]) -> frozenset[str]:
 def sign_key(sign: Sign) -> str:
     """Return the key under which a line counts as asked about."""
     return f"{sign.entry}/{sign.name}"
+
+
+def unseen(told: Sequence[Told]) -> dict[str, int]:
+    """Return of how many lines of each entry the user said that they do not see them."""
+    return Counter(sign.entry for item in told if isinstance(item, Signs) and item.shift for sign in item.shown)

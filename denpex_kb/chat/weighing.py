@@ -20,9 +20,12 @@ _SPREAD = 0.06  # by how much less confidence an entry of a question is e times 
 _LEAST_NONE = 0.1  # of a question, the share of what the catalog does not hold
 _MOST_ODDS = 50.0
 _GENERIC = 0.7  # "this kind of thing happened": most often something more exact stands behind it
+_CUT = 1.5  # the most for what fits a log whose last word is missing
 _CHILD = 0.25  # an entry whose generic parent matched
 _PART = 0.45  # an entry of which all but one piece of a proof was seen
-_TEXT = 0.8  # all entries together whose text speaks of what the log shows
+_TEXT = 2.0  # all entries together whose text speaks of what the log shows
+_TEXT_SPREAD = 0.12  # the words of a log say less than those that a person chooses
+_MOST_BY_LOG = 24
 
 
 class View(Struct, frozen=True):
@@ -35,10 +38,11 @@ class View(Struct, frozen=True):
 
 def weigh_question(found: Answer, shift: Mapping[str, float], rules: Mapping[str, Rule]) -> View:
     """Weigh the entries of a question; the best one's confidence says how likely it is at all."""
-    kept = found.hypotheses[:MOST]
-    if not kept:
+    if not found.hypotheses:
         return View(normalised({NONE: 1.0}), {}, frozenset())
-    shifted = {item.id: _shifted(item.confidence, shift.get(item.id, 0.0)) for item in kept}
+    every = {item.id: _shifted(item.confidence, shift.get(item.id, 0.0)) for item in found.hypotheses}
+    kept = sorted(found.hypotheses, key=lambda item: -every[item.id])[:MOST]
+    shifted = {item.id: every[item.id] for item in kept}
     best = max(shifted.values())
     weights = {entry_id: math.exp((confidence - best) / _SPREAD) for entry_id, confidence in shifted.items()}
     total = sum(weights.values())
@@ -58,6 +62,8 @@ def weigh_log(
     facts: FactSet,
     shift: Mapping[str, float],
     rules: Mapping[str, Rule],
+    *,
+    cut: bool = False,
 ) -> View:
     """Weigh the entries of a log.
 
@@ -68,12 +74,14 @@ def weigh_log(
         facts: what is known.
         shift: what the user's answers say of an entry, in log-odds.
         rules: all rules by id.
+        cut: the log breaks off where its traceback would say what happened.
     """
     out = {item.id for item in ranking.ruled_out}
     weights: dict[str, float] = {}
+    most = _CUT if cut else _MOST_ODDS
     for item in (*ranking.hypotheses, *ranking.near):
-        odds = min(_odds(item.confidence), _MOST_ODDS)
-        weights[item.id] = min(odds, _GENERIC) if rules[item.id].standing != "specific" else odds
+        odds = _odds(item.confidence)
+        weights[item.id] = min(odds, _GENERIC) if rules[item.id].standing != "specific" else min(odds, most)
     generic = {item.id for item in ranking.hypotheses if rules[item.id].standing != "specific"}
     settled = any(item.id not in generic for item in ranking.hypotheses)
     for entry_id, names in hits.items():
@@ -84,8 +92,9 @@ def weigh_log(
             weights[rule.id] = _CHILD
     for entry_id, weight in _by_text(text, rules).items():
         weights[entry_id] = weights.get(entry_id, 0.0) + weight * (0.2 if settled else 1.0)
-    kept = sorted((entry_id for entry_id in weights if entry_id not in out), key=lambda name: -weights[name])[:MOST]
-    shares = {entry_id: weights[entry_id] * math.exp(shift.get(entry_id, 0.0)) for entry_id in kept}
+    moved = {name: weight * math.exp(shift.get(name, 0.0)) for name, weight in weights.items() if name not in out}
+    kept = sorted(moved, key=lambda name: (-moved[name], name))[:_MOST_BY_LOG]
+    shares = {entry_id: moved[entry_id] for entry_id in kept}
     shares[NONE] = 1.0
     return View(
         normalised(shares),
@@ -101,7 +110,7 @@ def _by_text(text: Answer | None, rules: Mapping[str, Rule]) -> dict[str, float]
     if not specific:
         return {}
     best = specific[0].confidence
-    raw = {item.id: math.exp((item.confidence - best) / _SPREAD) for item in specific}
+    raw = {item.id: math.exp((item.confidence - best) / _TEXT_SPREAD) for item in specific}
     total = sum(raw.values())
     return {entry_id: _TEXT * weight / total for entry_id, weight in raw.items()}
 
@@ -113,7 +122,12 @@ def completeness(rule: Rule, seen: frozenset[str], facts: FactSet) -> float:
         (
             _share(signature, by_name, seen, facts)
             for signature in rule.signatures
-            if signature.strength in ("decisive", "strong") and signature.members
+            # whether a line stands in that very traceback, on another rank, or beside what must not be there,
+            # is more than "I see such a line" says
+            if signature.strength in ("decisive", "strong")
+            and signature.members
+            and signature.within in ("rank", "job")
+            and not signature.forbidden
         ),
         default=0.0,
     )
