@@ -3,7 +3,8 @@
 Of each case's input about half of the telling lines (those that its label cites) are taken out; a question is asked as
 it is. The user then answers truthfully from the whole input: facts that it states, and whether a line that is asked
 about stands in it; a fifth of the answers is "don't know". Printed are the questions until the right entry is the
-answer and stays it, the share of cases in which it is in the end, and how often a conversation ended sure of a wrong one.
+answer and stays it, the share of cases in which it is in the end, and how often a conversation ended sure of a wrong
+one.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class Played(NamedTuple):
 def read_files(path: Path) -> dict[str, str]:
     """Return the files of an input by name."""
     files = [path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file())
-    return {str(file.relative_to(path) if file != path else file.name): file.read_bytes().decode("latin-1") for file in files}
+    return {
+        str(file.relative_to(path) if file != path else file.name): file.read_bytes().decode("latin-1")
+        for file in files
+    }
 
 
 def telling(case: Labelled) -> list[str]:
@@ -77,7 +81,9 @@ def telling(case: Labelled) -> list[str]:
     return [text[:80] for text in dict.fromkeys(texts) if len(text) >= _SHORTEST]
 
 
-def thinned(case: Labelled, files: dict[str, str], cited: list[str], chance: random.Random) -> tuple[dict[str, str], int]:
+def thinned(
+    case: Labelled, files: dict[str, str], cited: list[str], chance: random.Random
+) -> tuple[dict[str, str], int]:
     """Take about half of the telling lines out; the same text goes from every rank at once.
 
     Args:
@@ -139,7 +145,9 @@ def answer_of(talk: Conversation) -> str:
     return diagnosis.hypotheses[0].id if diagnosis.recognised else diagnosis.verdict
 
 
-def play(talk: Conversation, first: str, full: Full, right: frozenset[str], chance: random.Random, name: str, removed: int) -> Played:
+def play(
+    talk: Conversation, first: str, full: Full, right: frozenset[str], chance: random.Random, name: str, removed: int
+) -> Played:
     """Play one conversation to its end."""
     said = talk.say(first)
     if said.trouble:
@@ -193,11 +201,11 @@ def questions(kb: KnowledgeBase, seed: int) -> Iterator[Played]:
     for name in ("central", "lookalikes", "common"):
         for item in yaml.safe_load((ROOT / "tests" / "questions" / f"{name}.yaml").read_text(encoding="utf-8")):
             right = frozenset(item["expect"])
-            samples = [path for path in (ROOT / "catalog").glob(f"*/{item['expect'][0]}/positive-*")]
+            samples = list((ROOT / "catalog").glob(f"*/{item['expect'][0]}/positive-*"))
             if not samples:
                 continue
             chance = random.Random(f"{seed} {item['q']}")
-            full = full_knowledge(logs, kb, sorted(samples)[0])
+            full = full_knowledge(logs, kb, min(samples))
             yield play(Conversation(kb.index), item["q"], full, right, chance, item["q"], 0)
 
 
@@ -235,7 +243,8 @@ def main() -> None:
     if arguments.list:
         for item in (*played, *asked):
             if item.needed is None or (item.sure and not item.right):
-                print(f"  {item.case[:90]}: {item.answer}{' (sure)' if item.sure else ''}, asked {item.asked}, removed {item.removed}")
+                how = f"{item.answer}{' (sure)' if item.sure else ''}, asked {item.asked}, removed {item.removed}"
+                print(f"  {item.case[:90]}: {how}")
 
 
 if __name__ == "__main__":

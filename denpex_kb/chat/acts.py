@@ -45,7 +45,9 @@ _UNKNOWING = re.compile(
 )
 _YES = re.compile(r"y|yes|yep|yeah|true|ja|oui|si|да|是", re.IGNORECASE)
 _NO = re.compile(r"n|no|nope|false|nein|non|нет|否|none|none of (?:these|them)|neither", re.IGNORECASE)
-_LEAD = re.compile(r"^(?:(?:no|sorry|actually|correction|wait|yes|in fact|it'?s|it is|it was|that is|the)\b[\s,:;-]*)+", re.IGNORECASE)
+_LEAD = re.compile(
+    r"^(?:(?:no|sorry|actually|correction|wait|yes|in fact|it'?s|it is|it was|that is|the)\b[\s,:;-]*)+", re.IGNORECASE
+)
 _NUMBERS = re.compile(r"\[?\w+\]?(?:[\s,;+&]+(?:and )?\[?\w+\]?)*")
 _VERSION = re.compile(r"^v?(\d+(?:\.\d+){1,3}[\w.+-]*)$")
 _PATH_LIKE = re.compile(r"^(?:file:|/|~/|\./|\.\./)")

@@ -109,23 +109,27 @@ def _facts(case: Case, done: frozenset[str], reader: CaseReader, unsure: float) 
     spoken = {entry_id: columns[entry_id][3] for entry_id in rules}
     by_find = {fact.find: fact for fact in reader.index.kb.facts if fact.type == "version"}
     for fact in reader.index.kb.facts:
-        if fact.name in case.facts or fact.name in done or not fact.telling or (fact.name == "symptom" and case.seen_as):
+        if not _open(fact, case, done):
             continue
         conditions = _conditions(fact.name, rules.values())
-        if fact.name == "progress" and not conditions:
+        version = fact if fact.type == "version" else by_find.get(fact.find)
+        if version is not None:
+            # what decides may follow from a version, which is what a person can tell
+            if conditions and _open(version, case, done):
+                yield _version_question(fact, version, conditions, case, rules, unsure)
+        elif fact.name == "progress" and not conditions:
             continue  # what is seen says it already
-        same = by_find.get(fact.find)
-        if fact.type == "version":
-            if conditions:
-                yield _version_question(fact, fact, conditions, case, rules, unsure)
-        elif same is not None:
-            # what decides follows from a version, which is what a person can tell
-            if same.name not in case.facts and same.name not in done and conditions:
-                yield _version_question(fact, same, conditions, case, rules, unsure)
         elif values := _values(fact, conditions, reader):
             question = _value_question(fact, values, case, rules, spoken, unsure)
             if question is not None:
                 yield question
+
+
+def _open(fact: FactDeclaration, case: Case, done: frozenset[str]) -> bool:
+    """Say whether a fact is worth asking for: not known, not asked for already, and no detail of the catalog's own."""
+    if fact.name in case.facts or fact.name in done or not fact.telling:
+        return False
+    return not (fact.name == "symptom" and case.seen_as)
 
 
 def _conditions(name: str, rules: Iterable[Rule]) -> list[Condition]:
@@ -192,15 +196,18 @@ def _choice(fact: FactDeclaration, value: str, number: int) -> Choice:
 def _speaks(
     choices: Sequence[Choice], chances: Sequence[Chances], case: Case
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Say for the choices that part the leading entries which of these each speaks for."""
-    told: list[tuple[str, tuple[str, ...]]] = []
-    leading = case.view.belief.best(4)
+    """Say which of the leading entries the answers speak for; the likeliest answers first, equal ones together."""
+    belief = case.view.belief
+    leading = belief.best(4)
+    told: dict[tuple[str, ...], list[tuple[float, str]]] = {}
     for choice, chance in zip(choices, chances, strict=False):
         mean = sum(chance.get(entry, 0.0) for entry in leading) / max(len(leading), 1)
         for_it = tuple(entry for entry in leading if chance.get(entry, 0.0) > 1.25 * mean)
         if for_it and len(for_it) < len(leading):
-            told.append((choice.label or choice.key, for_it))
-    return tuple(told)
+            likely = sum(belief.of(entry) * chance.get(entry, 0.0) for entry in leading)
+            told.setdefault(for_it, []).append((likely, choice.label or choice.key))
+    ordered = sorted(told.items(), key=lambda item: -sum(likely for likely, _ in item[1]))
+    return tuple((" or ".join(label for _, label in named[:3]), for_it) for for_it, named in ordered)
 
 
 def _version_question(
@@ -269,7 +276,9 @@ def _line_question(
         wheres = {sign.where for sign in signs}
         text = f"Which of these lines do you see{' ' + _place(wheres.pop()) if len(wheres) == 1 else ''}?"
         choices = tuple(Choice(str(number), sign.line, sign) for number, sign in enumerate(signs, 1))
-    why = tuple((choice.key if len(signs) > 1 else "yes", (sign.entry,)) for choice, sign in zip(choices, signs, strict=True))
+    why = tuple(
+        (choice.key if len(signs) > 1 else "yes", (sign.entry,)) for choice, sign in zip(choices, signs, strict=True)
+    )
     key = "+".join(sign_key(sign) for sign in signs)
     worded = not case.has_log
     return Question(key, "lines", text, _where_to_look(signs), choices, gain, why, tuple(chances), worded=worded)
@@ -301,9 +310,7 @@ def _where_to_look(signs: Sequence[Sign]) -> str:
     return "; ".join(dict.fromkeys(_LOOK.get(sign.where, _LOOK["log"]) for sign in signs))
 
 
-def _signs(
-    entry_id: str, case: Case, done: frozenset[str], reader: CaseReader
-) -> Iterator[Offer]:
+def _signs(entry_id: str, case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Offer]:
     """Go through the lines of an entry that are worth asking about: not seen yet, and they would prove something."""
     rule = reader.index.by_id[entry_id]
     seen = frozenset(case.hits.get(entry_id, {}))

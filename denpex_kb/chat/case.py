@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -150,7 +151,7 @@ class CaseReader:
         own = with_statements(first.grounds.facts, statements, self._sets, _DERIVED)
         derive_model_facts(own, self.index.kb)
         confirmed = [sign for item in told if isinstance(item, Signs) for sign in item.seen]
-        hits = self._with_confirmed(first.grounds.hits, confirmed, examined)
+        hits = self._with_confirmed(first.grounds.hits, confirmed)
         place = first.grounds.place
         if confirmed:
             own_lines = {(ANSWERS, number) for number in range(1, len(confirmed) + 1)}
@@ -162,15 +163,13 @@ class CaseReader:
         diagnosis = assemble(pieces, examined.info, facts, examined.ranks, self.index)
         quoted = self._quoted([item for item in told if isinstance(item, Words)])
         reading = self._spoken(examined, statements.reading, [*texts_of(files), *texts.values()])
-        text = (
-            answer(reading, own, self.index, quoted, most=_IN_RESERVE) if reading.concepts or reading.words else None
-        )
+        text = answer(reading, own, self.index, quoted, most=_IN_RESERVE) if reading.concepts or reading.words else None
         cut = breaks_off(examined, rules)
         view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut)
         seen_as = "crash" if last.state.outcome == "failed" or cut else ""
         return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits, cut, seen_as, has_log=True)
 
-    def _with_confirmed(self, hits: Hits, confirmed: Sequence[Sign], examined: Examined) -> Hits:
+    def _with_confirmed(self, hits: Hits, confirmed: Sequence[Sign]) -> Hits:
         """Put the lines that the user sees beside those of the log.
 
         A line that completes a proof is taken to stand where the rest of that proof stands: the user was asked

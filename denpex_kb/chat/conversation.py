@@ -33,13 +33,19 @@ from denpex_kb.read.versions import named_versions
 
 SURE = 0.7  # the share of belief from which on an answer is given as such
 _MOST_QUESTIONS = 8  # asked in a row before the conversation stops asking by itself
-_LOST = "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which framework; or paste the log."
-_NO_ANSWER = "That is no answer to the question, and nothing in it is known to the catalog. Type one of the keys in brackets, d if you do not know, or help."
+_LOST = (
+    "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which"
+    " framework; or paste the log."
+)
+_NO_ANSWER = (
+    "That is no answer to the question, and nothing in it is known to the catalog. Type one of the keys in brackets,"
+    " d if you do not know, or help."
+)
 _WORDS = 4000  # characters up to which a text may be a message in words
 
 Kind = Literal[
-    "turn", "facts", "why", "why-not", "else", "fix", "verify", "checklist", "answer", "show", "help", "note", "summary",
-    "save", "quit",
+    "turn", "facts", "why", "why-not", "else", "fix", "verify", "checklist", "answer", "show", "help", "note",
+    "summary", "save", "quit",
 ]  # fmt: skip
 
 
@@ -118,31 +124,34 @@ class Conversation:
 
     def _say(self, text: str, *, pasted: bool) -> Reply:
         short = len(text) <= _WORDS and not pasted
-        if short:
-            answer = self._answer(text)
-            if answer is not None:
-                return answer
-            command = command_of(text)
-            if command is not None:
-                return self._command(command)
-            files = files_of(text)
-            if files:
-                return self._take(Files(tuple(files)), text.strip())
-            setting = setting_of(text)
-            if setting is not None and (stated := self._stated(setting)) is not None:
-                return self._take(stated, text.strip())
-            called = named_value(text, self.index.kb.facts)
-            if called is not None and (stated := self._stated("=".join(called))) is not None:
-                return self._take(stated, text.strip())
-        if not short or looks_like_log(text):
+        understood = self._short(text) if short else None
+        if understood is not None:
+            return understood
+        lines = text.count("\n") + 1
+        if (not short or looks_like_log(text)) and (lines > 1 or len(text) > _WORDS):
             self._pasted += 1
             name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
-            lines = text.count("\n") + 1
-            if lines > 1 or len(text) > _WORDS:
-                return self._take(Paste(name, text), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+            return self._take(Paste(name, text), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+        if self.question is None and (unknowing(text) or len(text.strip()) == 1):
+            return Reply("note", "No question stands open. Tell more, or: help", trouble=True)
         if not self._says_something(text):
             return Reply("note", _LOST if self.question is None else _NO_ANSWER, trouble=True)
         return self._take(Words(text), text.strip())
+
+    def _short(self, text: str) -> Reply | None:
+        """Take what is no message in words: an answer, a command, files, a fact; None where it is none of them."""
+        answer = self._answer(text)
+        if answer is not None:
+            return answer
+        command = command_of(text)
+        if command is not None:
+            return self._command(command)
+        files = files_of(text)
+        if files:
+            return self._take(Files(tuple(files)), text.strip())
+        setting = setting_of(text) or "=".join(named_value(text, self.index.kb.facts) or ())
+        stated = self._stated(setting) if setting else None
+        return self._take(stated, text.strip()) if stated is not None else None
 
     def _says_something(self, text: str) -> bool:
         """Say whether a message holds anything that the catalog knows."""
@@ -265,12 +274,15 @@ class Conversation:
         try:
             return self.index.entry(wanted)
         except UnknownEntryError:
-            near = [*self.case.view.belief.best(20), *(out.id for out in self.case.diagnosis.ruled_out)]
+            diagnosis = self.case.diagnosis
+            shown = [item.id for item in diagnosis.hypotheses] + [item.id for item in diagnosis.ruled_out]
+            near = [*shown, *self.case.view.belief.best(20)]
             parts = [part for part in wanted.lower().replace("-", " ").split() if part]
-            for ids in (near, self.index.ids()):
-                fitting = [entry_id for entry_id in ids if parts and all(part in entry_id for part in parts)]
-                if len(fitting) == 1 or (fitting and ids is near):
-                    return self.index.entry(fitting[0])
+            whole = [entry_id for entry_id in near if parts and set(parts) <= set(entry_id.split("-"))]
+            part_of = [entry_id for entry_id in near if parts and all(part in entry_id for part in parts)]
+            anywhere = [entry_id for entry_id in self.index.ids() if parts and all(part in entry_id for part in parts)]
+            if whole or part_of or len(anywhere) == 1:
+                return self.index.entry((whole or part_of or anywhere)[0])
             raise
 
 

@@ -1,4 +1,4 @@
-"""How likely each entry makes an answer: from its conditions, its kind and phase, what it speaks of, and its signatures."""
+"""How likely each entry makes an answer: from its conditions, kind, phase, text and signatures."""
 
 from __future__ import annotations
 

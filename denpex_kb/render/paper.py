@@ -53,9 +53,9 @@ class Paper:
         """Write one line as it is; the caller has made it safe."""
         self._lines.append(text)
 
-    def section(self, label: str) -> _Section:
+    def section(self, label: str) -> Section:
         """Begin a labelled section."""
-        return _Section(self, label)
+        return Section(self, label)
 
     def text(self) -> str:
         """Return the sheet."""
@@ -74,7 +74,7 @@ class Paper:
         ) or [""]
 
 
-class _Section:
+class Section:
     """The lines under one label; the first stands beside it where the terminal is wide enough."""
 
     def __init__(self, paper: Paper, label: str) -> None:

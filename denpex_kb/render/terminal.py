@@ -49,6 +49,12 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
     return paper.text()
 
 
+def render_brief(diagnosis: Diagnosis, paper: Paper) -> None:
+    """Write what one needs at once: the verdict, what to do, who began it, why."""
+    for part in (_head, _action, _began, _why):
+        part(diagnosis, paper)
+
+
 def percent(confidence: float) -> str:
     """Write a confidence as people read it."""
     return f"{round(confidence * 100)} %"
