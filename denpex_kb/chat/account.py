@@ -42,7 +42,7 @@ def why(talk: Conversation, paper: Paper) -> None:
         section.line("because of all questions its answer is expected to narrow it down most:")
         share = {entry: talk.case.view.belief.of(entry) for entry in talk.case.view.titles}
         for answer, ids in question.why:
-            named = ", ".join(f"{entry} ({percent(share.get(entry, 0.0))} of the doubt)" for entry in ids)
+            named = ", ".join(f"{entry} ({percent(share.get(entry, 0.0))} likely now)" for entry in ids)
             section.line(f"{answer}: {named}", indent=2, hang=2)
         section.line(f"Find out: {question.find}", "dim")
         paper.blank()

@@ -18,6 +18,7 @@ from denpex_kb.model.rules import Rule
 LEAST = 0.02  # bits below which a question is not worth the user's time
 _LEADING = 8  # entries whose lines are worth showing
 _MOST_LINES = 5  # in one question
+_LEAST_SHARE = 0.01  # of the belief, for an entry's line to be among several
 _MOST_VALUES = 7  # in one question
 _READING = 0.02  # bits that each further line costs a tired reader
 _UNSURE_FACT, _UNSURE_LINES = (1.0, 4.0), (0.6, 4.0)  # before anything was asked: one of four is not known
@@ -242,6 +243,8 @@ def _lines(
     offers: list[Offer] = []
     belief = case.view.belief
     for entry_id in belief.best(2 * _LEADING):
+        if belief.of(entry_id) < _LEAST_SHARE and offers:
+            break
         if rules[entry_id].standing != "specific" or rules[entry_id].role != "initiating":
             continue  # that it happened says nothing of what stands behind it
         if len(offers) == _LEADING:

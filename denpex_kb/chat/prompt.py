@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
@@ -19,6 +20,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, Output
 
 _LONG = 1000  # characters from which on a paste is shown by its size
+_CHUNK = 1 << 14  # bytes of one reading: of a long paste the small default takes thousands
 _END = "\x1b[201~"
 _SHOWN = re.compile(r"\[pasted (?:text )?#(\d+): [\d,]+ lines?\]")
 _TITLES = re.compile(r"^(show|why not|why)\s+(\S*)$")
@@ -116,6 +118,7 @@ class Prompt:
         terminal = self._session.app.input
         if isinstance(terminal, Vt100Input):
             terminal.vt100_parser = _PasteParser(_into(terminal))
+            terminal.stdin_reader.read = partial(terminal.stdin_reader.read, _CHUNK)  # type: ignore[method-assign]
 
     def ask(self) -> tuple[str, bool]:
         """Return what was typed, pastes put in whole, and whether it is nothing but a paste.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from denpex_kb.chat.asking import Question
 from denpex_kb.chat.conversation import Conversation, Reply
 from denpex_kb.model.diagnosis import Hypothesis
@@ -14,12 +16,13 @@ _MOST_LEARNT = 8
 _MOST_IN_VIEW = 3
 _LEAST_IN_VIEW = 0.02  # share of the doubt
 _CUT = "The traceback breaks off before its last line, which says what happened. Paste that line if you have it."
+_PREFIX = re.compile(r"^\[(?:rank|default)\d+\]:?\s*")  # whose line it is varies
 GREETING = (
     "Say what you see, paste a log or a traceback, or drop files here. help lists the commands; Ctrl-D leaves."
     " Nothing leaves this machine, and nothing is written unless you save it."
 )
 _HELP = (
-    ("text, a paste, paths", "what you see; several add up. Alt-Enter: a new line; a script puts pastes into triple quotes"),
+    ("text, a paste, paths", "what you see; several add up. Alt-Enter: a new line; scripts: pastes in triple quotes"),
     ("1, y, none, d", "the answer to a question by its key; d: don't know, show me how to find out"),
     ("it is stage 2", "corrects a fact; zero.stage = 2 does as well"),
     ("facts", "everything learnt so far, and where from"),
@@ -140,7 +143,8 @@ def _question(question: Question, paper: Paper, *, again: bool = False) -> None:
     unknown = "[d] don't know" if again else "[d] don't know, show me how to find out"
     if question.kind == "lines":
         for choice in question.choices:
-            section.clipped(f"[{choice.key}] {choice.label}" if question.several else choice.label, "code", 2)
+            line = _PREFIX.sub("", choice.label)
+            section.clipped(f"[{choice.key}] {line}" if len(question.choices) > 1 else line, "code", 2)
         single = len(question.choices) == 1
         section.line(f"{'[y] yes  [n] no' if single else '[n] none of these'}  {unknown}", indent=2)
     elif question.kind == "version":
@@ -159,9 +163,12 @@ def because(question: Question) -> str:
     if question.kind == "lines":
         if len(question.choices) == 1:
             return f"A yes speaks for {question.why[0][1][0]}."
-        return "Each belongs to one failure: " + ", ".join(f"{key} {ids[0]}" for key, ids in question.why) + "."
-    parts = [f"{answer}: {' or '.join(ids[:2])}" for answer, ids in question.why[:3]]
-    return "It tells apart: " + "; ".join(parts) + "." if parts else ""
+        return "Each of them belongs to one failure (why names these)."
+    if not question.why:
+        return ""
+    (answer, ids), *more = question.why[:3]
+    further = "".join(f"; {other} for {' or '.join(for_ids[:2])}" for other, for_ids in more)
+    return f"{answer} speaks for {' or '.join(ids[:2])}{further}."
 
 
 def _at_a_loss(talk: Conversation, paper: Paper) -> None:
