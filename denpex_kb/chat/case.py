@@ -87,26 +87,26 @@ class CaseReader:
             InputError: a named file cannot be read.
         """
         statements = collect_statements(told, self.index)
-        shift = _shifts(told, statements)
         files, texts = paths(told), pastes(told)
         if not files and not texts:
-            return self._question(told, statements, shift)
+            return self._question(told, statements)
         hung = "hang" in statements.facts.values("symptom")
         key = (files, tuple(texts.items()), hung)
         if self._read is None or self._read[0] != key:
             self._read = (key, self.logs.examine(files, texts, hung=hung))
         examined = self._read[1]
         if not any(reading.lines for reading in examined.readings):
-            return self._question(told, statements, shift, examined.facts)
-        return self._log(told, statements, shift, examined, files, texts)
+            return self._question(told, statements, examined.facts)
+        return self._log(told, statements, _shifts(told, statements), examined, files, texts)
 
     def _question(
         self,
         told: Sequence[Told],
         statements: Statements,
-        shift: Mapping[str, float],
         configs: FactSet | None = None,
     ) -> Case:
+        # facts that were answered count as words of the question do; only lines that are not seen come on top
+        shift = _shifts([item for item in told if isinstance(item, Signs)], statements)
         facts = with_statements(configs or FactSet(), statements, self._sets, _DERIVED)
         derive_model_facts(facts, self.index.kb)
         quoted = self._quoted(told)
