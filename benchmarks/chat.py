@@ -13,7 +13,7 @@ import argparse
 import random
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,23 +209,35 @@ def questions(kb: KnowledgeBase, seed: int) -> Iterator[Played]:
             yield play(Conversation(kb.index), item["q"], full, right, chance, item["q"], 0)
 
 
-def report(title: str, played: list[Played]) -> None:
-    """Print the figures of one group."""
-    reached = [item.needed for item in played if item.needed is not None]
-    asked = [item for item in played if item.asked]
-    wrong = [item for item in played if item.sure and not item.right]
-    helped = [item.needed for item in played if item.needed]
-    if not played:
-        return
-    mean = statistics.mean(reached) if reached else 0.0
-    print(
-        f"{title}: {len(played)} conversations, the right entry reached in {len(reached) / len(played):.1%},"
-        f" after {mean:.2f} questions on average ({sum(1 for item in reached if not item)} at once,"
-        f" the others after {statistics.mean(helped) if helped else 0:.2f});"
-        f" asked in all {statistics.mean(item.asked for item in played):.2f}, at all in {len(asked)};"
-        f" sure of the right one {sum(item.sure and item.right for item in played) / len(played):.1%},"
-        f" of a wrong one {len(wrong)}"
-    )
+def table(groups: dict[str, list[Played]]) -> str:
+    """Write the figures of all groups side by side."""
+    rows: list[tuple[str, list[str]]] = [("", list(groups))]
+    for label, figure in FIGURES.items():
+        rows.append((label, [figure(played) for played in groups.values()]))
+    width = max(len(label) for label, _ in rows) + 2
+    return "\n".join(label.ljust(width) + "".join(cell.ljust(22) for cell in cells).rstrip() for label, cells in rows)
+
+
+def _share(hits: int, of: int) -> str:
+    return f"{hits / of:6.1%} {hits}/{of}" if of else "none"
+
+
+def _mean(values: list[int]) -> str:
+    return f"{statistics.mean(values):.2f}" if values else "none"
+
+
+FIGURES: dict[str, Callable[[list[Played]], str]] = {
+    "conversations": lambda played: str(len(played)),
+    "right entry at once": lambda played: _share(sum(item.needed == 0 for item in played), len(played)),
+    "right entry in the end": lambda played: _share(sum(item.needed is not None for item in played), len(played)),
+    "questions until then, mean": lambda played: _mean([item.needed for item in played if item.needed is not None]),
+    "  where any was needed": lambda played: _mean([item.needed for item in played if item.needed]),
+    "sure of the right one": lambda played: _share(sum(item.sure and item.right for item in played), len(played)),
+    "sure of a wrong one": lambda played: str(sum(item.sure and not item.right for item in played)),
+    "  led there by questions": lambda played: str(
+        sum(bool(item.sure and not item.right and item.asked) for item in played)
+    ),
+}
 
 
 def main() -> None:
@@ -236,10 +248,9 @@ def main() -> None:
     kb = KnowledgeBase.open()
     with tempfile.TemporaryDirectory() as work:
         played = list(corpus(kb, arguments.seed, Path(work)))
-    report("development cases", played)
-    report("  of these with telling lines taken out", [item for item in played if item.removed])
     asked = list(questions(kb, arguments.seed))
-    report("questions in words", asked)
+    thinner = [item for item in played if item.removed]
+    print(table({"dev cases": played, "of these, thinned": thinner, "questions in words": asked}))
     if arguments.list:
         for item in (*played, *asked):
             if item.needed is None or (item.sure and not item.right):

@@ -134,12 +134,23 @@ def others(talk: Conversation, paper: Paper) -> None:
 
 
 def summary(talk: Conversation, paper: Paper) -> None:
-    """Write what the conversation came to, in one sentence."""
+    """Write what the conversation came to."""
+    diagnosis = talk.case.diagnosis
+    section = paper.section("SUMMARY")
+    if diagnosis.recognised:
+        best = diagnosis.hypotheses[0]
+        section.line(f"{'' if talk.sure else 'Not sure; likeliest so far: '}{best.title} ({percent(best.confidence)})")
+        section.line(best.id, "dim")
+    else:
+        section.line(diagnosis.because or "Nothing was recognised.")
     answered = sum(bool(turn.asked) for turn in talk.turns)
     told = len(talk.turns) - answered
-    counts = f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)} answered"
-    sure = "sure" if talk.sure else "not sure: the conversation found nothing that decides"
-    paper.section("SUMMARY").line(f"{counts}, {len(talk.case.facts)} facts known; {sure}. save FILE keeps it.", "dim")
+    facts_known = len(talk.case.facts)
+    counts = (
+        f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)} answered,"
+        f" {facts_known} fact{'s' * (facts_known != 1)} known"
+    )
+    section.line(f"{counts}; save FILE keeps it as Markdown", "dim")
 
 
 def advice(reply: Reply, talk: Conversation, paper: Paper) -> str:

@@ -16,6 +16,7 @@ from denpex_kb.model.facts import FactDeclaration, FactValue
 from denpex_kb.model.rules import Rule
 
 LEAST = 0.02  # bits below which a question is not worth the user's time
+LEAST_WITH_ANSWER = 0.1  # the same where an answer stands already, if only of the kind of failure
 _LEADING = 8  # entries whose lines are worth showing
 _MOST_LINES = 5  # in one question
 _LEAST_SHARE = 0.01  # of the belief, for an entry's line to be among several
@@ -92,7 +93,8 @@ def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Quest
     unsure_lines = (_UNSURE_LINES[0] + lines_unknown) / (_UNSURE_LINES[1] + len(lines))
     found = [*_facts(case, done, reader, unsure_fact), *_lines(case, done, reader, unsure_lines, unseen(told))]
     best = max(found, key=lambda question: question.gain, default=None)
-    return best if best is not None and best.gain >= LEAST else None
+    least = LEAST_WITH_ANSWER if case.answered else LEAST
+    return best if best is not None and best.gain >= least else None
 
 
 def _rules(case: Case, reader: CaseReader) -> dict[str, Rule]:

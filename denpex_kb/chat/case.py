@@ -42,6 +42,7 @@ _MOST_FILES = 8  # whose ends are looked at for words
 _IN_RESERVE = 40  # entries of a question that are kept for when the first ones fall
 # The folders above a library say nothing of a failure.
 _PLACE = re.compile(r'File "(?:[^"]*/(?:site|dist)-packages/|[^"]*/)?([^"]*)", line \d+')
+_STANDS = 0.9  # confidence
 _MOST_FOR, _MOST_AGAINST = 4.0, 2.0  # log-odds by which all answers together may move an entry
 
 
@@ -55,6 +56,12 @@ class Case(Struct, frozen=True):
     cut: bool = False  # a traceback breaks off before its last line
     seen_as: str = ""  # the symptom that the log itself shows
     has_log: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether the log has an answer that stands by itself, be it only the kind of failure and who began it."""
+        best = self.diagnosis.hypotheses[:1]
+        return self.has_log and not self.cut and self.diagnosis.verdict == "matched" and best[0].confidence >= _STANDS
 
 
 class CaseReader:
@@ -134,7 +141,7 @@ class CaseReader:
 
     def _log(
         self,
-        told: Sequence[Told],
+        items: Sequence[Told],
         statements: Statements,
         shift: Mapping[str, float],
         examined: Examined,
@@ -150,7 +157,7 @@ class CaseReader:
         first, *further = last.cases
         own = with_statements(first.grounds.facts, statements, self._sets, _DERIVED)
         derive_model_facts(own, self.index.kb)
-        confirmed = [sign for item in told if isinstance(item, Signs) for sign in item.seen]
+        confirmed = [sign for item in items if isinstance(item, Signs) for sign in item.seen]
         hits = self._with_confirmed(first.grounds.hits, confirmed)
         place = first.grounds.place
         if confirmed:
@@ -161,11 +168,13 @@ class CaseReader:
         piece = structs.replace(first, ranking=ranking, grounds=grounds)
         pieces = (*earlier, structs.replace(last, cases=(piece, *further)))
         diagnosis = assemble(pieces, examined.info, facts, examined.ranks, self.index)
-        quoted = self._quoted([item for item in told if isinstance(item, Words)])
+        quoted = self._quoted([item for item in items if isinstance(item, Words)])
         reading = self._spoken(examined, statements.reading, [*texts_of(files), *texts.values()])
         text = answer(reading, own, self.index, quoted, most=_IN_RESERVE) if reading.concepts or reading.words else None
         cut = breaks_off(examined, rules)
-        view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut)
+        event = last.began.event
+        told = event is not None and event.kind == "exception" and not event.follows
+        view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut, told_itself=told)
         seen_as = "crash" if last.state.outcome == "failed" or cut else ""
         return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits, cut, seen_as, has_log=True)
 

@@ -49,7 +49,8 @@ def speak(reply: Reply, talk: Conversation, paper: Paper, *, last: bool = False)
         paper.blank()
         _turn(reply, talk, paper)
     elif reply.kind == "summary" and talk.told:
-        stand(talk, paper)
+        if not last:
+            stand(talk, paper)
         summary(talk, paper)
     elif reply.kind == "why-not" and reply.entry is not None:
         why_not(reply.entry, talk, paper)
@@ -87,7 +88,7 @@ def _turn(reply: Reply, talk: Conversation, paper: Paper) -> None:
     stand(talk, paper)
     if talk.question is not None:
         _question(talk.question, paper)
-    elif talk.sure:
+    elif talk.sure or talk.case.answered:
         commands = "show fix, how do I verify, checklist, why, what else, answer (all of it), save FILE"
         paper.section("NEXT").line(commands, "dim")
     elif talk.told:
@@ -99,7 +100,7 @@ def stand(talk: Conversation, paper: Paper) -> None:
     diagnosis = talk.case.diagnosis
     if not talk.told:
         paper.line("Nothing is told yet.")
-    elif talk.sure or diagnosis.verdict == "healthy":
+    elif talk.sure or talk.case.answered or diagnosis.verdict == "healthy":
         render_brief(diagnosis, paper)
     elif diagnosis.recognised:
         section = paper.section("SO FAR")

@@ -21,6 +21,7 @@ _LEAST_NONE = 0.1  # of a question, the share of what the catalog does not hold
 _MOST_ODDS = 50.0
 _GENERIC = 0.7  # "this kind of thing happened": most often something more exact stands behind it
 _CUT = 1.5  # the most for what fits a log whose last word is missing
+_NONE_OF_WHOLE = 6.0  # the weight of what the catalog does not hold, where the log says what happened
 _CHILD = 0.25  # an entry whose generic parent matched
 _PART = 0.45  # an entry of which all but one piece of a proof was seen
 _TEXT = 2.0  # all entries together whose text speaks of what the log shows
@@ -64,6 +65,7 @@ def weigh_log(
     rules: Mapping[str, Rule],
     *,
     cut: bool = False,
+    told_itself: bool = False,
 ) -> View:
     """Weigh the entries of a log.
 
@@ -75,6 +77,7 @@ def weigh_log(
         shift: what the user's answers say of an entry, in log-odds.
         rules: all rules by id.
         cut: the log breaks off where its traceback would say what happened.
+        told_itself: the log holds the exception that began it; an entry that names it would have been found.
     """
     out = {item.id for item in ranking.ruled_out}
     weights: dict[str, float] = {}
@@ -95,7 +98,7 @@ def weigh_log(
     moved = {name: weight * math.exp(shift.get(name, 0.0)) for name, weight in weights.items() if name not in out}
     kept = sorted(moved, key=lambda name: (-moved[name], name))[:_MOST_BY_LOG]
     shares = {entry_id: moved[entry_id] for entry_id in kept}
-    shares[NONE] = 1.0
+    shares[NONE] = _NONE_OF_WHOLE if told_itself and not cut else 1.0
     return View(
         normalised(shares),
         {entry_id: rules[entry_id].title for entry_id in kept},
