@@ -147,12 +147,11 @@ def _question(question: Question, paper: Paper, *, again: bool = False) -> None:
             line = _PREFIX.sub("", choice.label)
             section.clipped(f"[{choice.key}] {line}" if len(question.choices) > 1 else line, "code", 2)
         single = len(question.choices) == 1
-        section.line(f"{'[y] yes  [n] no' if single else '[n] none of these'}  {unknown}", indent=2)
+        section.items([*(("[y] yes", "[n] no") if single else ("[n] none of these",)), unknown], indent=2)
     elif question.kind == "version":
-        section.line(f"type it, e.g. 1.2.3  {unknown}", indent=2)
+        section.items(["type it, e.g. 1.2.3", unknown], indent=2)
     else:
-        keys = "  ".join(f"[{choice.key}] {choice.label}".rstrip() for choice in question.choices)
-        section.line(f"{keys}  {unknown}", indent=2, hang=2)
+        section.items([*(f"[{choice.key}] {choice.label}".rstrip() for choice in question.choices), unknown], indent=2)
     if not again:
         reason = because(question)
         if reason:

@@ -83,8 +83,7 @@ def weigh_log(
     weights: dict[str, float] = {}
     most = _CUT if cut else _MOST_ODDS
     for item in (*ranking.hypotheses, *ranking.near):
-        odds = _odds(item.confidence)
-        weights[item.id] = min(odds, _GENERIC) if rules[item.id].standing != "specific" else min(odds, most)
+        weights[item.id] = min(_odds(item.confidence), most)
     generic = {item.id for item in ranking.hypotheses if rules[item.id].standing != "specific"}
     settled = any(item.id not in generic for item in ranking.hypotheses)
     for entry_id, names in hits.items():
@@ -95,7 +94,12 @@ def weigh_log(
             weights[rule.id] = _CHILD
     for entry_id, weight in _by_text(text, rules).items():
         weights[entry_id] = weights.get(entry_id, 0.0) + weight * (0.2 if settled else 1.0)
-    moved = {name: weight * math.exp(shift.get(name, 0.0)) for name, weight in weights.items() if name not in out}
+    moved = {
+        name: weight * math.exp(shift.get(name, 0.0))
+        for name, weight in weights.items()
+        # to tell apart what only says the kind of failure, or what followed from it, helps nobody
+        if name not in out and rules[name].standing == "specific" and rules[name].role == "initiating"
+    }
     kept = sorted(moved, key=lambda name: (-moved[name], name))[:_MOST_BY_LOG]
     shares = {entry_id: moved[entry_id] for entry_id in kept}
     shares[NONE] = _NONE_OF_WHOLE if told_itself and not cut else 1.0

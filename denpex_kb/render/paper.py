@@ -115,6 +115,17 @@ class Section:
         if len(shown) < len(lines):
             self._put(f"# {len(lines) - len(shown)} more lines: {more}", "dim", indent)
 
+    def items(self, texts: Iterable[str], tone: Tone = "plain", indent: int = 0) -> None:
+        """Write short texts side by side, as many as fit a line; none of them is broken."""
+        room = self._paper.width - self._indent - indent
+        row = ""
+        for text in map(printable, texts):
+            if row and len(row) + 2 + len(text) > room:
+                self._put(row, tone, indent)
+                row = ""
+            row = f"{row}  {text}" if row else text
+        self._put(row, tone, indent)
+
     def lines(self, texts: Iterable[str], tone: Tone = "plain") -> None:
         """Write several paragraphs."""
         for text in texts:
