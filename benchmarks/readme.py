@@ -16,9 +16,11 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = {
     "ask": ["ask", "hang first forward mixtral zero3"],
     "diagnose": ["diagnose", "tests/corpus/dev/inputs/multinode-rank3-error-node1"],
+    "chat": ["chat", "--script", "tests/chat/answers.txt"],
 }
 FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],
+    "talk": [sys.executable, "benchmarks/chat.py"],
     "speed": [sys.executable, "benchmarks/ask.py"],
 }
 COLUMNS = "100"

@@ -15,6 +15,7 @@ from denpex_kb.cli import checking, fixing, reporting, verifying
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli import site as site_commands
 from denpex_kb.cli.capturing import capture
+from denpex_kb.cli.chatting import chat
 from denpex_kb.cli.console import Colour, Format, err, out, paper
 from denpex_kb.cli.exits import Exit
 from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
@@ -231,6 +232,7 @@ def list_entries(
 
 
 app.command()(capture)
+app.command()(chat)
 app.command()(fixing.fix)
 app.command()(verifying.verify)
 app.command()(checking.checklist)

@@ -35,6 +35,20 @@ class Ranking(Struct, frozen=True):
     near: tuple[Hypothesis, ...]  # below the threshold
 
 
+class Grounds(Struct, frozen=True):
+    """What a ranking rests on, kept so that an entry can be held against the same lines when more is known."""
+
+    hits: Hits
+    facts: FactSet
+    relations: Mapping[str, Told]
+    place: Place
+    overtaken: Mapping[tuple[str, int], bool] = {}
+
+    def rank(self, rules: RuleSet) -> Ranking:
+        """Score every entry on these grounds."""
+        return rank_entries(self.hits, rules, self.facts, self.relations, self.place, self.overtaken)
+
+
 class _Scored(Struct):
     rule: Rule
     odds: float

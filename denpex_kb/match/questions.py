@@ -64,6 +64,7 @@ def answer(
     facts: FactSet,
     index: Index,
     signature_hits: dict[str, list[Evidence]] | None = None,
+    most: int = 8,
 ) -> Answer:
     """Rank the entries against a question.
 
@@ -73,6 +74,7 @@ def answer(
         facts: what is known, derived facts included.
         index: the open index.
         signature_hits: entry id → signatures that the question's own text matched (it quotes a message).
+        most: how many hypotheses to return.
     """
     items = list(_items(reading, index))
     hits = signature_hits or {}
@@ -116,7 +118,7 @@ def answer(
             unknown,
             rule.origin,
         )
-        for raw, _, rule, evidence, unknown in scored[:8]
+        for raw, _, rule, evidence, unknown in scored[:most]
     )
     ruled_out.sort(key=lambda item: -item[0])
     shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0][0] + _SHADOW

@@ -14,7 +14,7 @@ from denpex_kb.derive.ranks import Ranks
 from denpex_kb.derive.scope import scope_of
 from denpex_kb.index.open import Index
 from denpex_kb.match import weights
-from denpex_kb.match.logs import Ranking
+from denpex_kb.match.logs import Grounds, Ranking
 from denpex_kb.model.diagnosis import (
     Attempt,
     Course,
@@ -45,6 +45,7 @@ class Piece(Struct, frozen=True):
 
     ranking: Ranking
     began: Began
+    grounds: Grounds
 
 
 class Pieces(Struct, frozen=True):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from denpex_kb.derive.attempts import number_attempts
 from denpex_kb.derive.began import Began, who_began
@@ -24,7 +26,7 @@ from denpex_kb.derive.strangers import drop_strangers
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
-from denpex_kb.match.logs import Place, rank_entries
+from denpex_kb.match.logs import Grounds, Place
 from denpex_kb.model.diagnosis import Diagnosis, InputInfo
 from denpex_kb.model.events import Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactSet
@@ -36,6 +38,16 @@ from denpex_kb.read.paths import PathReader
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.scan import Scanner
 from denpex_kb.read.timestamps import TimeReader
+
+
+class Examined(Struct, frozen=True):
+    """An input that was read and put in order; `assemble` makes the diagnosis of it."""
+
+    pieces: tuple[Pieces, ...]
+    info: InputInfo
+    facts: FactSet
+    ranks: Ranks
+    readings: tuple[Reading, ...]
 
 
 class LogDiagnoser:
@@ -75,6 +87,40 @@ class LogDiagnoser:
             )
         kind = "logs" if len(readings) > 1 else "log"
         return self._diagnose(readings, facts, notes, kind, dumps, hung=hung)
+
+    def examine(self, paths: Sequence[Path], texts: Mapping[str, str], *, hung: bool = False) -> Examined:
+        """Read files, folders and pasted texts as one input, up to where the entries are ranked.
+
+        Args:
+            paths: files and folders; there may be none.
+            texts: a name → a pasted log, stack dump or config.
+            hung: the user says that the job hangs.
+
+        Raises:
+            InputError: nothing of it can be read.
+        """
+        files, notes = collect(paths) if paths else ([], [])
+        by_path = PathReader(self._index.kb.paths)
+        readings: list[Reading] = []
+        facts: list[Fact] = []
+        dumps = self._dumps()
+        for file in files:
+            reading = self._file(file, by_path.read(file.name), facts, notes, dumps)
+            if reading is not None:
+                readings.append(reading)
+        for name, text in texts.items():
+            stated = read_config(text, name, self._index.kb, named=True) if len(text) < MAX_SIZE else None
+            if stated:
+                facts += stated
+                continue
+            opened = dumps.open((text.encode("utf-8", "replace"),), Origin(name), notes)
+            if opened is not None:
+                readings.append(self.scanner.scan(opened[0], opened[1]))
+                dumps.close(readings[-1])
+        if not any(reading.lines for reading in readings) and not facts:
+            raise InputError("nothing in there can be read as a log" + "".join(f"\n  {note}" for note in notes))
+        kind = "logs" if len(readings) > 1 else "log"
+        return self._examine(readings, facts, notes, kind if paths else "text", dumps, hung=hung)
 
     def text(self, text: str, name: str = "pasted text", *, hung: bool = False) -> Diagnosis:
         """Diagnose a pasted log or traceback."""
@@ -143,6 +189,19 @@ class LogDiagnoser:
         *,
         hung: bool,
     ) -> Diagnosis:
+        found = self._examine(readings, config_facts, notes, kind, dumps, hung=hung)
+        return assemble(found.pieces, found.info, found.facts, found.ranks, self._index)
+
+    def _examine(
+        self,
+        readings: list[Reading],
+        config_facts: list[Fact],
+        notes: list[str],
+        kind: str,
+        dumps: Dumps,
+        *,
+        hung: bool,
+    ) -> Examined:
         index, rules = self._index, self._index.rules
         facts = FactSet(fact for reading in readings for fact in reading.facts)
         for fact in (*config_facts, *dumps.facts):
@@ -170,7 +229,7 @@ class LogDiagnoser:
             sum(reading.lines for reading in readings),
             tuple(notes),
         )
-        return assemble(pieces, info, facts, ranks, index)
+        return Examined(tuple(pieces), info, facts, ranks, tuple(readings))
 
     def _attempt(
         self,
@@ -205,11 +264,11 @@ class LogDiagnoser:
             facts = facts.copy()
             facts.add(Fact("symptom", "hang", "question" if hung else "derived", text=state.why))
         cases = tuple(
-            Piece(
-                rank_entries(collect_hits(case.seen, rules), rules, facts, relations, _place(case.began), overtaken),
-                case.began,
-            )
+            Piece(grounds.rank(rules), case.began, grounds)
             for case in split(scene, began, seen)
+            for grounds in [
+                Grounds(collect_hits(case.seen, rules), facts, relations, _place(case.began), overtaken),
+            ]
         )
         states = rank_states(scene, began, relations, seen, state.last_progress, rules)
         lasts = last_lines(readings, number)

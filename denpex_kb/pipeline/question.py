@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from denpex_kb.derive.models import derive_model_facts
+from denpex_kb.index.concepts import Reading
 from denpex_kb.index.open import Index
 from denpex_kb.match import weights
 from denpex_kb.match.questions import Answer, answer
@@ -40,6 +41,11 @@ def looks_like_log(text: str) -> bool:
     return len(lines) >= 4 and len(_LOG_SIGNS.findall(text)) >= 0.3 * len(lines)
 
 
+def quotes_message(text: str) -> bool:
+    """Say whether a question seems to quote a message, so that signatures are worth looking for."""
+    return bool(_QUOTES_MESSAGE.search(text))
+
+
 def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnosis:
     """Answer a question.
 
@@ -54,13 +60,27 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
     for fact in named_versions(text):
         facts.add(fact)
     derive_model_facts(facts, index.kb)
-    hits = _quoted_evidence(text, index, quoted) if _QUOTES_MESSAGE.search(text) else {}
-    found = answer(text, reading, facts, index, hits)
+    hits = quoted_evidence(text, index, quoted) if quotes_message(text) else {}
+    return conclude(
+        answer(text, reading, facts, index, hits), reading, facts, index, len(text.encode("utf-8", "replace"))
+    )
+
+
+def conclude(found: Answer, reading: Reading, facts: FactSet, index: Index, size: int) -> Diagnosis:
+    """Make the diagnosis of a question whose entries are ranked.
+
+    Args:
+        found: the ranked entries.
+        reading: the question's concepts and words.
+        facts: what is known, derived facts included.
+        index: the open index.
+        size: bytes of the question.
+    """
     verdict, because = _verdict(found, facts)
     hypotheses = with_signs(found.hypotheses, index) if verdict != "unknown" else ()
     diagnosis = Diagnosis(
         verdict=verdict,
-        input=InputInfo("question", bytes=len(text.encode("utf-8", "replace"))),
+        input=InputInfo("question", bytes=size),
         hypotheses=tuple(item for item in hypotheses[:6] if item.confidence >= 0.1 or item is hypotheses[0]),
         ruled_out=found.ruled_out,
         facts=fact_values(facts),
@@ -71,7 +91,8 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
     return with_advice(diagnosis, facts, index)
 
 
-def _quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str, list[Evidence]]:
+def quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str, list[Evidence]]:
+    """Return which entries' signatures a text matches, as evidence with the strength of each."""
     strengths = {
         (rule.id, signature.name): signature.strength for rule in index.rules.rules for signature in rule.signatures
     }

@@ -63,9 +63,9 @@ class Paper:
         """The columns that are left to the lines of a section."""
         return self.width - (2 if self._narrow else _LABEL)
 
-    def section(self, label: str) -> _Section:
+    def section(self, label: str) -> Section:
         """Begin a labelled section."""
-        return _Section(self, label)
+        return Section(self, label)
 
     def text(self) -> str:
         """Return the sheet."""
@@ -84,7 +84,7 @@ class Paper:
         ) or [""]
 
 
-class _Section:
+class Section:
     """The lines under one label; the first stands beside it where the terminal is wide enough."""
 
     def __init__(self, paper: Paper, label: str) -> None:
@@ -128,6 +128,17 @@ class _Section:
             self._put(part, "code", indent)
         if len(shown) < len(lines):
             self._put(f"# {len(lines) - len(shown)} more lines: {more}", "dim", indent)
+
+    def items(self, texts: Iterable[str], tone: Tone = "plain", indent: int = 0) -> None:
+        """Write short texts side by side, as many as fit a line; none of them is broken."""
+        room = self._paper.width - self._indent - indent
+        row = ""
+        for text in map(printable, texts):
+            if row and len(row) + 2 + len(text) > room:
+                self._put(row, tone, indent)
+                row = ""
+            row = f"{row}  {text}" if row else text
+        self._put(row, tone, indent)
 
     def lines(self, texts: Iterable[str], tone: Tone = "plain") -> None:
         """Write several paragraphs."""

@@ -53,6 +53,12 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
     return paper.text()
 
 
+def render_brief(diagnosis: Diagnosis, paper: Paper) -> None:
+    """Write what one needs at once: the verdict, what to do, who began it, why."""
+    for part in (_head, _action, _began, _why):
+        part(diagnosis, paper)
+
+
 def percent(confidence: float) -> str:
     """Write a confidence as people read it."""
     return f"{round(confidence * 100)} %"
@@ -120,7 +126,7 @@ def _began(diagnosis: Diagnosis, paper: Paper) -> None:
     paper.blank()
 
 
-def _why(diagnosis: Diagnosis, paper: Paper, most: int) -> None:
+def _why(diagnosis: Diagnosis, paper: Paper, most: int = _MOST_EVIDENCE) -> None:
     if not diagnosis.hypotheses:
         return
     best = diagnosis.hypotheses[0]

@@ -1,0 +1,347 @@
+"""The question that tells most: facts that part the entries in view, and lines that only one of them prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from denpex_kb.chat.belief import Chances, expected_gain, shift_of
+from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.likelihood import line_chances, value_chances
+from denpex_kb.chat.told import Passed, Sign, Signs, Stated, Told, asked, sign_key, unseen
+from denpex_kb.chat.weighing import missing_for
+from denpex_kb.model.conditions import Condition, spell
+from denpex_kb.model.facts import FactDeclaration, FactValue
+from denpex_kb.model.rules import Rule
+
+LEAST = 0.02  # bits below which a question is not worth the user's time
+LEAST_WITH_ANSWER = 0.2  # the same where an answer stands already, if only of the kind of failure
+_LEADING = 8  # entries whose lines are worth showing
+_MOST_LINES = 5  # in one question
+_LEAST_SHARE = 0.01  # of the belief, for an entry's line to be among several
+_MOST_VALUES = 7  # in one question
+_READING = 0.02  # bits that each further line costs a tired reader
+_UNSURE_FACT, _UNSURE_LINES = (1.0, 4.0), (0.6, 4.0)  # before anything was asked: one of four is not known
+_MOST_SHIFT = 1.2  # log-odds that the answer to a question of fact may move an entry at most
+_MOST_SHIFT_LINES = 2.0
+_UNSEEN = 0.5  # how much it counts that lines are not seen where only words were told
+_LONGEST = 600  # characters of an example
+
+
+Offer = tuple[Sign, str, frozenset[str]]  # a line, the strength that it lends its entry, all entries that it matches
+
+
+class Choice(Struct, frozen=True):
+    """One possible answer: what to type, what it says, and what is then told."""
+
+    key: str
+    label: str
+    value: FactValue | Sign | None = None
+
+
+class Question(Struct, frozen=True):
+    """A question, its possible answers, and why it is asked."""
+
+    key: str
+    kind: str  # value | version | lines
+    text: str
+    find: str
+    choices: tuple[Choice, ...]
+    gain: float  # bits, on average
+    why: tuple[tuple[str, tuple[str, ...]], ...]  # an answer → the entries that it speaks for
+    chances: tuple[Chances, ...] = ()  # of the choices, and of none of them
+    fact: str = ""
+    worded: bool = False  # nothing but words was told: the user may have no log to look into
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one choice may be named."""
+        return self.kind == "lines"
+
+    def answered(self, chosen: Sequence[Choice]) -> Told:
+        """Return what is told by choosing these; by none of them where the list is empty."""
+        if self.kind == "lines":
+            shown = tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign))
+            seen = tuple(choice.value for choice in chosen if isinstance(choice.value, Sign))
+            # a line that is seen speaks through the matcher; only "none of them" has to be told apart
+            weight = _UNSEEN if self.worded else 1.0
+            shift = {} if seen else shift_of(self.chances[-1], _MOST_SHIFT_LINES, weight)
+            return Signs(shown, seen, shift)
+        if not chosen:
+            return Passed(self.key)
+        values = tuple(choice.value for choice in chosen if isinstance(choice.value, str | int | bool))
+        indices = [self.choices.index(choice) for choice in chosen]
+        shift = shift_of(self.chances[indices[0]], _MOST_SHIFT) if len(indices) == 1 and self.chances else {}
+        return Stated(self.fact, values, shift=shift)
+
+    def passed(self) -> Told:
+        """Return what is told by not knowing."""
+        if self.kind == "lines":
+            return Signs(tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign)), ())
+        return Passed(self.key)
+
+
+def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
+    """Return the question with the largest expected gain of information; None where none is worth asking."""
+    done = asked(told)
+    facts_unknown = sum(isinstance(item, Passed) for item in told)
+    facts_asked = facts_unknown + sum(isinstance(item, Stated) for item in told)
+    lines = [item for item in told if isinstance(item, Signs)]
+    lines_unknown = sum(not item.seen and not item.shift for item in lines)
+    unsure_fact = (_UNSURE_FACT[0] + facts_unknown) / (_UNSURE_FACT[1] + facts_asked)
+    unsure_lines = (_UNSURE_LINES[0] + lines_unknown) / (_UNSURE_LINES[1] + len(lines))
+    found = [*_facts(case, done, reader, unsure_fact), *_lines(case, done, reader, unsure_lines, unseen(told))]
+    best = max(found, key=lambda question: question.gain, default=None)
+    least = LEAST_WITH_ANSWER if case.answered else LEAST
+    return best if best is not None and best.gain >= least else None
+
+
+def _rules(case: Case, reader: CaseReader) -> dict[str, Rule]:
+    return {entry_id: reader.index.by_id[entry_id] for entry_id in case.view.titles}
+
+
+# --- facts
+
+
+def _facts(case: Case, done: frozenset[str], reader: CaseReader, unsure: float) -> Iterator[Question]:
+    rules = _rules(case, reader)
+    if not rules:
+        return
+    columns = reader.index.columns(list(rules))
+    spoken = {entry_id: columns[entry_id][3] for entry_id in rules}
+    by_find = {fact.find: fact for fact in reader.index.kb.facts if fact.type == "version"}
+    for fact in reader.index.kb.facts:
+        if not _open(fact, case, done):
+            continue
+        conditions = _conditions(fact.name, rules.values())
+        version = fact if fact.type == "version" else by_find.get(fact.find)
+        if version is not None:
+            # what decides may follow from a version, which is what a person can tell
+            if conditions and _open(version, case, done):
+                yield _version_question(fact, version, conditions, case, rules, unsure)
+        elif fact.name == "progress" and not conditions:
+            continue  # what is seen says it already
+        elif values := _values(fact, conditions, reader):
+            question = _value_question(fact, values, case, rules, spoken, unsure)
+            if question is not None:
+                yield question
+
+
+def _open(fact: FactDeclaration, case: Case, done: frozenset[str]) -> bool:
+    """Say whether a fact is worth asking for: not known, not asked for already, and no detail of the catalog's own."""
+    if fact.name in case.facts or fact.name in done or not fact.telling:
+        return False
+    return not (fact.name == "symptom" and case.seen_as)
+
+
+def _conditions(name: str, rules: Iterable[Rule]) -> list[Condition]:
+    found: dict[Condition, None] = {}
+    for rule in rules:
+        signed = [signature.condition for signature in rule.signatures if signature.condition is not None]
+        for condition in (*rule.requires, *rule.excludes, *signed):
+            if condition.fact == name:
+                found.setdefault(condition)
+    return list(found)
+
+
+def _values(fact: FactDeclaration, conditions: Sequence[Condition], reader: CaseReader) -> list[str]:
+    if fact.type == "bool":
+        return ["true", "false"]
+    if fact.values:
+        return list(fact.values)
+    if fact.type != "int" or not conditions:
+        return []
+    named = {spell(words.value) for words in reader.index.kb.words if words.fact == fact.name}
+    named |= {value for condition in conditions if condition.operator != "in" for value in condition.values}
+    return sorted(named, key=lambda value: (len(value), value))
+
+
+def _value_question(
+    fact: FactDeclaration,
+    values: list[str],
+    case: Case,
+    rules: Mapping[str, Rule],
+    spoken: Mapping[str, frozenset[str]],
+    unsure: float,
+) -> Question | None:
+    chances = value_chances(fact.name, values, rules, spoken)
+    gain = expected_gain(case.view.belief, chances) * (1 - unsure)
+    if gain < LEAST:
+        return None
+    likely = [sum(case.view.belief.of(entry) * share for entry, share in chance.items()) for chance in chances]
+    order = sorted(range(len(values)), key=lambda place: -likely[place])[:_MOST_VALUES]
+    if len(values) <= _MOST_VALUES:
+        order = list(range(len(values)))  # the order that people know
+    choices = tuple(_choice(fact, values[place], number) for number, place in enumerate(order, 1))
+    shown = tuple(chances[place] for place in order)
+    return Question(
+        fact.name,
+        "value",
+        fact.question,
+        fact.find,
+        choices,
+        gain,
+        _speaks(choices, shown, case),
+        shown,
+        fact.name,
+    )
+
+
+def _choice(fact: FactDeclaration, value: str, number: int) -> Choice:
+    if fact.type == "bool":
+        return Choice("y" if value == "true" else "n", "yes" if value == "true" else "no", value == "true")
+    if fact.type == "int":
+        return Choice(value, "", int(value))
+    return Choice(str(number), value, value)
+
+
+def _speaks(
+    choices: Sequence[Choice], chances: Sequence[Chances], case: Case
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Say which of the leading entries the answers speak for; the likeliest answers first, equal ones together."""
+    belief = case.view.belief
+    leading = belief.best(4)
+    told: dict[tuple[str, ...], list[tuple[float, str]]] = {}
+    for choice, chance in zip(choices, chances, strict=False):
+        mean = sum(chance.get(entry, 0.0) for entry in leading) / max(len(leading), 1)
+        for_it = tuple(entry for entry in leading if chance.get(entry, 0.0) > 1.25 * mean)
+        if for_it and len(for_it) < len(leading):
+            likely = sum(belief.of(entry) * chance.get(entry, 0.0) for entry in leading)
+            told.setdefault(for_it, []).append((likely, choice.label or choice.key))
+    ordered = sorted(told.items(), key=lambda item: -sum(likely for likely, _ in item[1]))
+    return tuple((" or ".join(label for _, label in named[:3]), for_it) for for_it, named in ordered)
+
+
+def _version_question(
+    fact: FactDeclaration,
+    asked_for: FactDeclaration,
+    conditions: Sequence[Condition],
+    case: Case,
+    rules: Mapping[str, Rule],
+    unsure: float,
+) -> Question:
+    """Ask for a version; of its answers only inside and outside of the first condition are told apart."""
+    condition = conditions[0]
+    inside: dict[str, float] = {"": 0.5}
+    for entry_id, rule in rules.items():
+        required = any(item.fact == fact.name for item in rule.requires)
+        excluded = any(item.fact == fact.name for item in rule.excludes)
+        inside[entry_id] = 0.95 if required else 0.05 if excluded else 0.5
+    outside = {entry_id: 1.0 - chance for entry_id, chance in inside.items()}
+    gain = expected_gain(case.view.belief, [inside, outside]) * (1 - unsure)
+    named = tuple(entry for entry in case.view.belief.best(4) if inside.get(entry, 0.5) != 0.5)
+    why = ((str(condition), named),) if named else ()
+    return Question(asked_for.name, "version", fact.question, asked_for.find, (), gain, why, (), asked_for.name)
+
+
+# --- lines
+
+
+def _lines(
+    case: Case, done: frozenset[str], reader: CaseReader, unsure: float, denied: Mapping[str, int]
+) -> Iterator[Question]:
+    rules = _rules(case, reader)
+    offers: list[Offer] = []
+    belief = case.view.belief
+    for entry_id in belief.best(2 * _LEADING):
+        if belief.of(entry_id) < _LEAST_SHARE and offers:
+            break
+        if rules[entry_id].standing != "specific" or rules[entry_id].role != "initiating":
+            continue  # that it happened says nothing of what stands behind it
+        if len(offers) == _LEADING:
+            break
+        best: tuple[float, Offer] | None = None
+        for offer in _signs(entry_id, case, done, reader):
+            gain = expected_gain(belief, _chances([offer], rules, denied))
+            if best is None or gain > best[0] + 1e-9:
+                best = (gain, offer)
+        if best is not None and best[1][0].line not in {sign.line for sign, _, _ in offers}:
+            offers.append(best[1])
+    shown = [[offer] for offer in offers[:3]]
+    shown += [offers[:count] for count in range(2, min(len(offers), _MOST_LINES) + 1)]
+    for group in shown:
+        yield _line_question(group, case, rules, unsure, denied)
+
+
+def _chances(group: Sequence[Offer], rules: Mapping[str, Rule], told: Mapping[str, int]) -> list[dict[str, float]]:
+    return line_chances([(sign.entry, strength, alike) for sign, strength, alike in group], rules, told)
+
+
+def _line_question(
+    group: Sequence[Offer], case: Case, rules: Mapping[str, Rule], unsure: float, denied: Mapping[str, int]
+) -> Question:
+    chances = _chances(group, rules, denied)
+    gain = expected_gain(case.view.belief, chances) * (1 - unsure) - _READING * (len(group) - 1)
+    signs = [sign for sign, _, _ in group]
+    if len(signs) == 1:
+        text = f"Do you see a line like this {_place(signs[0].where)}?"
+        choices: tuple[Choice, ...] = (Choice("y", signs[0].line, signs[0]),)
+    else:
+        wheres = {sign.where for sign in signs}
+        text = f"Which of these lines do you see{' ' + _place(wheres.pop()) if len(wheres) == 1 else ''}?"
+        choices = tuple(Choice(str(number), sign.line, sign) for number, sign in enumerate(signs, 1))
+    why = tuple(
+        (choice.key if len(signs) > 1 else "yes", (sign.entry,)) for choice, sign in zip(choices, signs, strict=True)
+    )
+    key = "+".join(sign_key(sign) for sign in signs)
+    worded = not case.has_log
+    return Question(key, "lines", text, _where_to_look(signs), choices, gain, why, tuple(chances), worded=worded)
+
+
+_PLACES = {
+    "log": "in the log",
+    "stack": "in the stacks of the ranks",
+    "kernel": "in the kernel's log",
+    "scheduler": "in the scheduler's output",
+    "launcher": "in the launcher's output",
+    "config": "in the config",
+}
+_LOOK = {
+    "log": "search every rank's log, its end first",
+    "stack": "py-spy dump --pid PID on every rank, or the traceback",
+    "kernel": "dmesg -T | tail -200, on the node that failed",
+    "scheduler": "the job's output file; sacct -j JOB; kubectl describe pod POD",
+    "launcher": "the output of torchrun, deepspeed or accelerate launch",
+    "config": "the config that the run was started with",
+}
+
+
+def _place(where: str) -> str:
+    return _PLACES.get(where, "in the log")
+
+
+def _where_to_look(signs: Sequence[Sign]) -> str:
+    return "; ".join(dict.fromkeys(_LOOK.get(sign.where, _LOOK["log"]) for sign in signs))
+
+
+def _signs(entry_id: str, case: Case, done: frozenset[str], reader: CaseReader) -> Iterator[Offer]:
+    """Go through the lines of an entry that are worth asking about: not seen yet, and they would prove something."""
+    rule = reader.index.by_id[entry_id]
+    seen = frozenset(case.hits.get(entry_id, {}))
+    for signature in reader.index.entry(entry_id).meta.signatures:
+        if signature.pattern is None or signature.name in seen or f"{entry_id}/{signature.name}" in done:
+            continue
+        strength: str = signature.strength
+        if strength in ("part", "supporting"):
+            if not missing_for(rule, seen, case.facts, signature.name):
+                continue
+            strength = "strong"
+        example = next((line for line in signature.examples if len(line) <= _LONGEST), None)
+        alike = reader.entries_with(example) if example is not None else {}
+        if example is None or entry_id not in alike:
+            continue
+        if any(_ORDER[_strength(other, example, reader)] > _ORDER[signature.strength] for other in alike):
+            continue  # it would prove another entry
+        pattern = alike[entry_id][0].matches[0].pattern
+        yield Sign(entry_id, signature.name, pattern, example.strip(), signature.where), strength, frozenset(alike)
+
+
+_ORDER = {"part": 0, "supporting": 1, "strong": 2, "decisive": 3}
+
+
+def _strength(entry_id: str, line: str, reader: CaseReader) -> str:
+    """Return the most that a line lends an entry."""
+    named = {name for name, _ in reader.names_in(entry_id, line)}
+    strengths = [item.strength for item in reader.index.by_id[entry_id].signatures if item.name in named]
+    return max(strengths, key=_ORDER.__getitem__, default="part")
