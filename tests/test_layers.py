@@ -23,6 +23,7 @@ BELOW = {
     "hub": {"model", "catalog", "index", "match", "read", "render", "errors"},
     "capture": {"model", "read", "errors"},
     "report": {"model", "catalog", "index", "read", "derive", "match", "render", "pipeline", "api", "errors"},
+    "check": {"model", "index", "read", "derive", "advise", "errors"},
     "score": {"model", "catalog", "api", "errors"},
 }
 MODULES = sorted(

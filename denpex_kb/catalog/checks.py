@@ -18,6 +18,7 @@ from denpex_kb.catalog.conditions import condition_faults, is_specifier
 from denpex_kb.catalog.edits import check_edits
 from denpex_kb.catalog.findings import Finding
 from denpex_kb.catalog.load import Loaded
+from denpex_kb.catalog.preflight import check_preflight
 from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb
 
@@ -69,6 +70,7 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
         _check_links(entry, scope, report)
         _check_body(entry, scope, report)
         _check_samples(entry, path, report)
+        check_preflight(entry, path, scope.facts, report)
         for index, signature in enumerate(entry.meta.signatures):
             if signature.pattern:
                 line = 2 + yamlfile.line_of(head, f".signatures[{index}].pattern")
@@ -187,8 +189,11 @@ def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
     meta = entry.meta
     placed = [(f".requires[{index}]", text) for index, text in enumerate(meta.requires)]
     placed += [(f".excludes[{index}]", text) for index, text in enumerate(meta.excludes)]
-    if meta.preflight:
-        placed += [(".preflight", text) for text in (*meta.preflight.requires, *meta.preflight.excludes)]
+    early = meta.preflight
+    if early is not None:
+        placed += [(".preflight", text) for text in (*early.requires, *early.excludes)]
+        for index, rule in enumerate(early.rules):
+            placed += [(f".preflight.rules[{index}]", text) for text in (*rule.requires, *rule.excludes)]
     for where, text in placed:
         for message in condition_faults(text, scope.facts):
             report(where, message)
