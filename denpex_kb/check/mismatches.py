@@ -69,10 +69,10 @@ _PARALLEL = ("tensor", "pipeline", "sequence", "context", "expert", "tp_size", "
 def _model_parallel(setup: Setup) -> bool:
     """Say whether ranks may share a batch, so that the data-parallel size is not the number of ranks."""
     keys = [key for item in setup.settings for key in item.data if item.kind in ("trainer", "deepspeed", "launch")]
-    text = setup.program.text if setup.program is not None else ""
-    return any(word in str(key) for key in keys for word in _PARALLEL) or any(
-        word in text for word in ("PipelineModule", "mpu", "tensor_parallel", "sequence_parallel")
-    )
+    named = any(word in str(key) for key in keys for word in _PARALLEL)
+    program = setup.program
+    coded = program is not None and program.contains("PipelineModule", "mpu", "tensor_parallel", "sequence_parallel")
+    return named or coded
 
 
 def _batch(settings: Settings) -> tuple[int, int, int] | None:

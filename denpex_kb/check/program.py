@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,7 +11,7 @@ from denpex_kb.check.pieces import Piece, Settings, is_deepspeed
 from denpex_kb.model.facts import CodePattern, Fact, FactDeclaration
 from denpex_kb.model.kb import Kb
 from denpex_kb.read.settings import convert
-from denpex_kb.read.source import UNKNOWN, Source, matches
+from denpex_kb.read.source import UNKNOWN, Source
 
 MAX_MODULES = 60
 # calls whose keyword arguments are settings, and of which kind
@@ -42,11 +41,14 @@ class Program:
         self.main = piece.source
         self.sources = [piece.source, *modules]
         self.imported = imported
-        self.text = "\n".join(source.text for source in self.sources)
 
     def mentions(self, *words: str) -> bool:
         """Say whether any of some words stands anywhere in the program, in code, text or comment."""
-        return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", self.text) for word in words)
+        return any(not source.words.isdisjoint(words) for source in self.sources)
+
+    def contains(self, *parts: str) -> bool:
+        """Say whether any of some pieces of text stands anywhere in the program."""
+        return any(part in source.text for source in self.sources for part in parts)
 
     def calls(self, *names: str) -> Iterator[tuple[Source, ast.Call]]:
         """Go through the calls of some dotted names in all of its files."""
@@ -57,20 +59,28 @@ class Program:
     def strings(self) -> Iterator[str]:
         """Go through the texts in the code that may name a config file."""
         for source in self.sources:
-            for node in source.nodes:
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    if node.value.endswith((".json", ".yaml", ".yml")) and len(node.value) < 300:
-                        yield node.value
+            yield from source.file_names
 
 
-def code_facts(program: Program, kb: Kb) -> Iterator[Fact]:
-    """Go through the facts that imports and calls state, as `kb/facts` declares them."""
-    for declaration in kb.facts:
-        for pattern in declaration.code:
-            found = [fact for source in program.sources for fact in _pattern_facts(declaration, pattern, source, kb)]
+def code_facts(program: Program, kb: Kb, cache: dict[str, list[list[Fact]]]) -> Iterator[Fact]:
+    """Go through the facts that imports and calls state, as `kb/facts` declares them.
+
+    Args:
+        program: the script with its modules.
+        kb: the declarations.
+        cache: what each file states, by pattern; several programs share modules.
+    """
+    patterns = [(declaration, pattern) for declaration in kb.facts for pattern in declaration.code]
+    for source in program.sources:
+        if source.name not in cache:
+            cache[source.name] = [list(_pattern_facts(*item, source, kb)) for item in patterns]
+    settled: set[str] = set()
+    for number, (declaration, _) in enumerate(patterns):
+        found = [fact for source in program.sources for fact in cache[source.name][number]]
+        if declaration.name not in settled:
             yield from found
-            if found and declaration.type == "enum":
-                break  # the first pattern that fits
+        if found and declaration.type == "enum":
+            settled.add(declaration.name)  # the first pattern that fits
 
 
 def _pattern_facts(declaration: FactDeclaration, pattern: CodePattern, source: Source, kb: Kb) -> Iterator[Fact]:
@@ -79,9 +89,7 @@ def _pattern_facts(declaration: FactDeclaration, pattern: CodePattern, source: S
         if line is not None and pattern.value is not None:
             yield Fact(declaration.name, pattern.value, "code", source.name, line, None, f"imports {pattern.import_}")
         return
-    for name, call in source.calls:
-        if not matches(name, pattern.call or ""):
-            continue
+    for call in source.calls_of(pattern.call or ""):
         value = pattern.value
         if pattern.argument is not None:
             given = source.argument(call, pattern.argument)
@@ -91,21 +99,25 @@ def _pattern_facts(declaration: FactDeclaration, pattern: CodePattern, source: S
                 literal = source.literal(given)
                 value = None if literal is UNKNOWN else convert(literal, pattern.map, pattern.as_, kb)
         if value is not None:
-            yield Fact(declaration.name, value, "code", source.name, call.lineno, None, f"{name}(…)")
+            yield Fact(declaration.name, value, "code", source.name, call.lineno, None, f"{source.called(call)}(…)")
 
 
-def call_settings(program: Program, kb: Kb) -> Iterator[Settings]:
-    """Go through the settings that the program's calls and dictionaries hold."""
-    for source in program.sources:
-        for name, call in source.calls:
-            kind = next((kind for wanted, kind in _HOLDERS if matches(name, wanted)), None)
-            if kind is not None:
-                yield _of_call(source, name, call, kind)
-        for node in source.nodes:
-            if isinstance(node, ast.Dict) and not isinstance(source.parents.get(node), ast.Dict):
-                data, lines, whole = _mapping(source, node)
-                if "zero_optimization" in data and is_deepspeed(data, kb):
-                    yield Settings("deepspeed", data, source.name, _finder(lines, node.lineno), whole, "code")
+def call_settings(source: Source, kb: Kb) -> list[Settings]:
+    """Return the settings that the calls and dictionaries of a file hold."""
+    return list(_call_settings(source, kb))
+
+
+def _call_settings(source: Source, kb: Kb) -> Iterator[Settings]:
+    for wanted, kind in _HOLDERS:
+        for call in source.calls_of(wanted):
+            yield _of_call(source, source.called(call), call, kind)
+    if "zero_optimization" not in source.text:
+        return
+    for node in source.nodes:
+        if isinstance(node, ast.Dict) and not isinstance(source.parents.get(node), ast.Dict):
+            data, lines, whole = _mapping(source, node)
+            if "zero_optimization" in data and is_deepspeed(data, kb):
+                yield Settings("deepspeed", data, source.name, _finder(lines, node.lineno), whole, "code")
 
 
 def _of_call(source: Source, name: str, call: ast.Call, kind: str) -> Settings:
@@ -148,6 +160,9 @@ class Programs:
     def __init__(self, pieces: list[Piece]) -> None:
         """Take the pieces."""
         self.by_path: dict[Path, Piece] = {piece.text.path: piece for piece in pieces if piece.source is not None}
+        # what may be the first part of an import from here: the names of files and of the folders above them
+        self._tops = {part for path in self.by_path for part in (path.stem, *path.parent.parts)}
+        self._known = {str(path): path for path in self.by_path}
         self._imports = {path: self._imported_by(path) for path in self.by_path}
         self._imported = {target for targets in self._imports.values() for target in targets}
         self._made: dict[Path, Program] = {}
@@ -186,13 +201,16 @@ class Programs:
         for name in sorted(piece.source.local_imports):
             level = len(name) - len(name.lstrip("."))
             parts = [part for part in name[level:].split(".") if part]
+            if not parts or not level and parts[0] not in self._tops:
+                continue
             base = path.parent
             for _ in range(level - 1):
                 base = base.parent
             bases = [base] if level else [base, *self._roots(path, piece)]
             for folder in bases:
-                target = folder.joinpath(*parts)
-                hits = [item for item in (target.with_suffix(".py"), target / "__init__.py") if item in self.by_path]
+                target = "/".join((str(folder), *parts)).removeprefix("./")
+                names = (f"{target}.py", f"{target}/__init__.py")
+                hits = [self._known[item] for item in names if item in self._known]
                 if hits:
                     found += [item for item in hits if item not in found and item != path]
                     break

@@ -51,6 +51,24 @@ def check_paths(
         InputError: a path does not exist, cannot be read, or holds nothing that belongs to a set-up.
         UsageError: an ignored id is no entry's.
     """
+    import gc
+
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are millions of objects that live until the end: looking through them takes longer than parsing
+    try:
+        return _checked(paths, index, stated, environment, ignored)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _checked(
+    paths: Sequence[Path],
+    index: Index,
+    stated: Sequence[Fact],
+    environment: Path | None,
+    ignored: Sequence[str],
+) -> PreflightReport:
     kb = index.kb
     known_ids = set(index.ids())
     for entry_id in ignored:

@@ -14,6 +14,7 @@ from denpex_kb.model.kb import Kb
 from denpex_kb.read.configs import line_of_key, read_config
 from denpex_kb.read.packages import Package
 from denpex_kb.read.settings import stated
+from denpex_kb.read.source import Source
 
 MAX_SETUPS = 5000
 _REFERENCES = (
@@ -85,6 +86,8 @@ class Setups:
             self._by_name.setdefault(piece.text.path.name, []).append(piece)
         self._claimed: set[Path] = set()
         self._facts: dict[Path, tuple[list[Fact], list[Settings]]] = {}
+        self._stated: dict[str, list[list[Fact]]] = {}
+        self._held: dict[str, list[Settings]] = {}
         self._trainers = {path for path, piece in self.programs.by_path.items() if self._trains(piece)}
 
     def all(self) -> Iterator[Setup]:
@@ -228,7 +231,10 @@ class Setups:
         setup.folder = program.piece.text.path.parent
         path = program.piece.text.path
         if path not in self._facts:
-            self._facts[path] = (list(code_facts(program, self._kb)), list(call_settings(program, self._kb)))
+            self._facts[path] = (
+                list(code_facts(program, self._kb, self._stated)),
+                [item for source in program.sources for item in self._settings_of(source)],
+            )
         facts, settings = self._facts[path]
         trainer_known = any(fact.name == "trainer" for fact in setup.facts)
         setup.facts += [fact for fact in facts if not (trainer_known and fact.name == "trainer")]
@@ -243,6 +249,11 @@ class Setups:
                 if isinstance(value, str) and len(value) < 300:
                     for target in self._named(value, program.piece):
                         self._attach(setup, target)
+
+    def _settings_of(self, source: Source) -> list[Settings]:
+        if source.name not in self._held:
+            self._held[source.name] = call_settings(source, self._kb)
+        return self._held[source.name]
 
     def _nearby(self, setup: Setup, program: Program) -> None:
         """Add the configs that lie with the only training script of a folder, where there is one of each kind."""
@@ -263,10 +274,13 @@ class Setups:
 
     def _trains(self, piece: Piece) -> bool:
         source = piece.source
-        return source is not None and any(
-            name in ("deepspeed.initialize", "accelerate.Accelerator", "torch.distributed.init_process_group")
-            or name.endswith("Trainer")
-            for name, _ in source.calls
+        return source is not None and bool(
+            source.calls_of(
+                "deepspeed.initialize",
+                "accelerate.Accelerator",
+                "torch.distributed.init_process_group",
+                "*Trainer",
+            )
         )
 
 

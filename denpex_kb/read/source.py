@@ -19,6 +19,7 @@ _MAIN = re.compile(
     r"|is_world_process_zero|is_first_rank|main_process|master_process|is_main|rank_?zero|is_rank_?0)$",
     re.IGNORECASE,
 )
+_PLAIN = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)  # shared and without a place
 UNKNOWN = object()  # a value that only the running program knows
 
 
@@ -42,10 +43,14 @@ class Source:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = [self.tree]
         for node in self.nodes:  # grows while it is walked: no recursion
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-                self.nodes.append(child)
+            for field in node._fields:
+                value = getattr(node, field, None)
+                for child in value if type(value) is list else (value,):
+                    if isinstance(child, ast.AST) and not isinstance(child, _PLAIN):
+                        self.parents[child] = node
+                        self.nodes.append(child)
         self._names: dict[str, str] = {}
+        self._asked: dict[tuple[str, ...], list[ast.Call]] = {}
         self.imports: dict[str, int] = {}  # dotted name → line
         self.local_imports: set[str] = set()
         self._collect_imports()
@@ -83,6 +88,23 @@ class Source:
         return ".".join(reversed(parts))
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of the text, in code, texts and comments."""
+        return frozenset(re.findall(r"\w+", self.text))
+
+    @cached_property
+    def file_names(self) -> tuple[str, ...]:
+        """The texts in the code that may name a config file."""
+        return tuple(
+            node.value
+            for node in self.nodes
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.endswith((".json", ".yaml", ".yml"))
+            and len(node.value) < 300
+        )
+
+    @cached_property
     def _bases(self) -> dict[str, str]:
         return {
             node.name: self.name_of(node.bases[0])
@@ -105,11 +127,27 @@ class Source:
         found = [(self.called(node), node) for node in self.nodes if isinstance(node, ast.Call)]
         return sorted(found, key=lambda item: (item[1].lineno, item[1].col_offset))
 
-    def calls_of(self, *names: str) -> Iterator[ast.Call]:
-        """Go through the calls of some dotted names; `*.x` is a method or function x of anything."""
+    @cached_property
+    def _by_last(self) -> dict[str, list[tuple[str, ast.Call]]]:
+        """The calls by the last part of their name: most questions are about a handful of names."""
+        found: dict[str, list[tuple[str, ast.Call]]] = {}
         for name, call in self.calls:
-            if any(matches(name, wanted) for wanted in names):
-                yield call
+            found.setdefault(name.rpartition(".")[2], []).append((name, call))
+        return found
+
+    def calls_of(self, *names: str) -> list[ast.Call]:
+        """Return the calls of some dotted names, in the order of the file; `*.x` is a method or function x of anything."""
+        if names not in self._asked:
+            hits: dict[ast.Call, None] = {}
+            for wanted in names:
+                last = wanted.rpartition(".")[2]
+                lasts = [key for key in self._by_last if matches(key, last)] if "*" in last else [last]
+                for key in lasts:
+                    for name, call in self._by_last.get(key, ()):
+                        if matches(name, wanted):
+                            hits[call] = None
+            self._asked[names] = sorted(hits, key=lambda call: (call.lineno, call.col_offset))
+        return self._asked[names]
 
     @cached_property
     def assigned(self) -> dict[str, list[ast.expr | None]]:

@@ -80,7 +80,7 @@ def cuda_in_dataset(program: Program) -> Iterator[Hit]:
     """Find a dataset that uses the GPU in __getitem__, read by forked workers."""
     source = program.main
     known = _classes(source, "torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset")
-    if not known or "spawn" in program.text or "forkserver" in program.text:
+    if not known or program.contains("spawn") or program.contains("forkserver"):
         return
     used = {
         source.name_of(made.func)
@@ -101,7 +101,7 @@ def cuda_in_dataset(program: Program) -> Iterator[Hit]:
 def rank_slice(program: Program) -> Iterator[Hit]:
     """Find `samples[rank::world_size]` feeding a DDP training loop, where nothing makes the parts equal."""
     source = program.main
-    trains = any(True for _ in source.calls_of("*.backward")) and program.mentions("DistributedDataParallel")
+    trains = bool(source.calls_of("*.backward")) and program.mentions("DistributedDataParallel")
     if not trains or program.mentions(
         "Join", "join", "drop_last", "DistributedSampler", "islice", "pad", "truncate", "all_reduce", "min"
     ):

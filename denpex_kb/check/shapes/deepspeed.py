@@ -50,7 +50,7 @@ def no_optimizer_given(program: Program) -> Iterator[Hit]:
     for call in calls:
         given = source.keyword(call, "optimizer")
         none = given is None or source.literal(given) is None
-        if none and len(calls) == 1 and any(True for _ in source.calls_of("*.backward")):
+        if none and len(calls) == 1 and bool(source.calls_of("*.backward")):
             yield Hit(call.lineno, "no optimizer")
 
 
@@ -62,7 +62,7 @@ def config_without_batch(program: Program) -> Iterator[Hit]:
         config = source.literal(source.keyword(call, "config") or source.keyword(call, "config_params"))
         if not isinstance(config, dict) or program.mentions("TrainingArguments", "Accelerator"):
             continue
-        written = any(f'["{key}"]' in program.text or f"['{key}']" in program.text for key in _BATCH)
+        written = any(program.contains(f'["{key}"]') or program.contains(f"['{key}']") for key in _BATCH)
         if not written and not any(isinstance(_at(config, key), int) for key in _BATCH):
             yield Hit(call.lineno, "the config has no batch size")
 
@@ -77,7 +77,7 @@ def moe_groups_missing(program: Program) -> Iterator[Hit]:
     source = program.main
     if not any(True for _ in program.calls("deepspeed.moe.layer.MoE")):
         return
-    if any(word in program.text for word in ("moe_groups", "moe_param_groups", "is_moe_param", "split_params")):
+    if program.contains("moe_groups", "moe_param_groups", "is_moe_param", "split_params"):
         return
     for call in _initialize(program):
         made = source.only_value(source.keyword(call, "optimizer"))
@@ -165,15 +165,12 @@ def plain_save_of_engine(program: Program) -> Iterator[Hit]:
     """Find the bare state_dict or save_pretrained of an engine's module, without any gather in the program."""
     source = program.main
     known = engines(source)
-    if any(
-        word in program.text
-        for word in (
-            "GatheredParameters",
-            "_zero3_consolidated",
-            "zero_to_fp32",
-            "get_fp32_state_dict",
-            "save_16bit_model",
-        )
+    if program.contains(
+        "GatheredParameters",
+        "_zero3_consolidated",
+        "zero_to_fp32",
+        "get_fp32_state_dict",
+        "save_16bit_model",
     ):
         return
     for call in source.calls_of("*.state_dict", "*.save_pretrained"):
@@ -200,7 +197,7 @@ def direct_backward(program: Program) -> Iterator[Hit]:
     if len(known) != 1 or any(receiver(source, call) in known for call in calls):
         return
     for call in calls:
-        if not call.args and receiver(source, call).endswith("loss") and "scale(" not in program.text:
+        if not call.args and receiver(source, call).endswith("loss") and not program.contains("scale("):
             yield Hit(call.lineno, "the engine's backward() is passed over")
 
 

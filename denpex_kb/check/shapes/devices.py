@@ -51,7 +51,7 @@ def gpu_not_chosen(program: Program) -> Iterator[Hit]:
     """Find `.cuda()` or `.to("cuda")` under NCCL in a program that never says which GPU a rank uses."""
     source = program.main
     init = nccl_init(program)
-    if init is None or not is_entry(source) or program.mentions(*_BINDS) or "cuda:" in program.text:
+    if init is None or not is_entry(source) or program.mentions(*_BINDS) or program.contains("cuda:"):
         return
     for call in source.calls_of("*.cuda", "*.to"):
         if not isinstance(call.func, ast.Attribute):
@@ -68,7 +68,7 @@ def barrier_without_device(program: Program) -> Iterator[Hit]:
     """Find a barrier under NCCL in a program that computes a device per rank but never makes it the current one."""
     source = program.main
     init = nccl_init(program)
-    if init is None or not is_entry(source) or program.mentions(*_BINDS) or "cuda:" not in program.text:
+    if init is None or not is_entry(source) or program.mentions(*_BINDS) or not program.contains("cuda:"):
         return
     for call in source.calls_of("torch.distributed.barrier"):
         if not call.args and not call.keywords:

@@ -27,7 +27,7 @@ def dpo_same_reference(program: Program) -> Iterator[Hit]:
 def metric_not_computed(program: Program) -> Iterator[Hit]:
     """Find metric_for_best_model other than the loss with a plain Trainer that has no compute_metrics."""
     source = program.main
-    trainers = list(source.calls_of(*_TRAINERS))
+    trainers = source.calls_of(*_TRAINERS)
     bare = [
         call
         for call in trainers

@@ -26,9 +26,23 @@ def matched_elsewhere(source: Source, call: ast.Call, names: tuple[str, ...]) ->
     for other in source.calls_of(*names):
         if other is call or source.function_of(other) is not function:
             continue
-        test = source.under_rank_test(other)
-        if test is not None and not (source.only_on_rank0(other) is not None):
+        elsewhere = source.under_rank_test(other) is not None or _on_others(source, other)
+        if elsewhere and source.only_on_rank0(other) is None:
             return True  # under another condition on the rank: the two may be each other's match
+    return False
+
+
+def _on_others(source: Source, node: ast.AST) -> bool:
+    """Say whether a node stands where all ranks but rank 0 come to."""
+    inner = node
+    for outer in source.ancestors(node):
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return False
+        if isinstance(outer, ast.If):
+            sense = source.rank_test(outer.test)
+            if (sense is False and inner in outer.body) or (sense is True and inner in outer.orelse):
+                return True
+        inner = outer
     return False
 
 
@@ -90,6 +104,8 @@ def init_twice(program: Program) -> Iterator[Hit]:
 
 def engines(source: Source) -> set[str]:
     """Return the names that hold a DeepSpeed engine in a file."""
+    if not source.calls_of("deepspeed.initialize"):
+        return set()
     return {
         name
         for name, values in source.assigned.items()
@@ -111,7 +127,7 @@ def engine_save_on_rank0(program: Program) -> Iterator[Hit]:
     for call in source.calls_of("*.save_checkpoint", "*.save_16bit_model"):
         name = receiver(source, call)
         if (name in known or name.endswith("model_engine")) and source.only_on_rank0(call) is not None:
-            if "deepspeed" in program.text:
+            if program.contains("deepspeed"):
                 yield Hit(call.lineno, f"{name}.save_checkpoint() on rank 0 only")
 
 

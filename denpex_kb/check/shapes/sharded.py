@@ -16,33 +16,35 @@ _FSDP1 = (
 )
 
 
-def wrapped(source: Source) -> set[str]:
-    """Return the names that hold an FSDP1 model in a file."""
-    return {
-        name
-        for name, values in source.assigned.items()
-        if any(isinstance(value, ast.Call) and source.name_of(value.func) in _FSDP1 for value in values)
-    }
+_FSDP2 = ("torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard")
 
 
-def sharded_in_place(source: Source) -> set[str]:
-    """Return the names that go through FSDP2's fully_shard."""
-    return {
-        source.name_of(call.args[0])
-        for call in source.calls_of(
-            "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard"
-        )
-        if call.args
-    }
+def is_sharded(source: Source, name: str, call: ast.Call, kinds: tuple[str, ...] = (*_FSDP1, *_FSDP2)) -> bool:
+    """Say whether a name holds an FSDP model where a call stands: wrapped above it in the same function, or globally.
+
+    An attribute of `self` is taken to be what any method of the file makes it.
+    """
+    for wrapping in source.calls_of(*kinds):
+        statement = source.parents.get(wrapping)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        named = {source.name_of(target) for target in targets}
+        if source.name_of(wrapping.func) in _FSDP2 and wrapping.args:
+            named.add(source.name_of(wrapping.args[0]))
+        if name not in named:
+            continue
+        place = source.function_of(wrapping)
+        near = place is source.function_of(call) or place is source.tree
+        if name.startswith("self.") or (near and wrapping.lineno < call.lineno):
+            return True
+    return False
 
 
 @shape("full-state-dict-on-rank0")
 def full_state_dict_on_rank0(program: Program) -> Iterator[Hit]:
     """Find state_dict() of an FSDP model on rank 0 only."""
     source = program.main
-    known = wrapped(source) | sharded_in_place(source)
     for call in source.calls_of("*.state_dict"):
-        if receiver(source, call) in known and source.only_on_rank0(call) is not None:
+        if is_sharded(source, receiver(source, call), call) and source.only_on_rank0(call) is not None:
             yield Hit(call.lineno, "state_dict() on rank 0 only")
 
 
@@ -50,10 +52,15 @@ def full_state_dict_on_rank0(program: Program) -> Iterator[Hit]:
 def sharded_forward_on_rank0(program: Program) -> Iterator[Hit]:
     """Find a call of an FSDP model on rank 0 only."""
     source = program.main
-    known = wrapped(source) | sharded_in_place(source)
+    if not source.calls_of(*_FSDP1, *_FSDP2):
+        return
     for name, call in source.calls:
-        called = name in known or (name.endswith(".generate") and receiver(source, call) in known)
-        if called and source.only_on_rank0(call) is not None and "summon_full_params" not in program.text:
+        model = receiver(source, call) if name.endswith(".generate") else name
+        if (
+            source.only_on_rank0(call) is not None
+            and is_sharded(source, model, call)
+            and not program.contains("summon_full_params")
+        ):
             yield Hit(call.lineno, f"{name}() on rank 0 only")
 
 
@@ -61,12 +68,12 @@ def sharded_forward_on_rank0(program: Program) -> Iterator[Hit]:
 def fsdp1_clip(program: Program) -> Iterator[Hit]:
     """Find torch's clip_grad_norm_ over the parameters of an FSDP1 model."""
     source = program.main
-    if "NO_SHARD" in program.text:
+    if program.contains("NO_SHARD"):
         return
     for call in source.calls_of("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_norm_"):
         over = call.args[0] if call.args else None
         if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr == "parameters":
-            if source.name_of(over.func.value) in wrapped(source):
+            if is_sharded(source, source.name_of(over.func.value), call, _FSDP1):
                 yield Hit(call.lineno, "clip_grad_norm_ of torch.nn.utils")
 
 
@@ -80,5 +87,5 @@ def fsdp_no_wrap_policy(program: Program) -> Iterator[Hit]:
     given = {item.arg for item in call.keywords}
     in_loop = any(isinstance(outer, ast.For | ast.comprehension | ast.ListComp) for outer in source.ancestors(call))
     if source is program.main and not given & {"auto_wrap_policy", None} and len(call.args) < 4 and not in_loop:
-        if "NO_SHARD" not in program.text:
+        if not program.contains("NO_SHARD"):
             yield Hit(call.lineno, "FSDP without auto_wrap_policy")

@@ -42,9 +42,20 @@ def _in_block(source: Source, block: list[ast.stmt]) -> Iterator[Hit]:
 @shape("fp16-weights-with-scaler")
 def fp16_weights_with_scaler(program: Program) -> Iterator[Hit]:
     """Find weights loaded in float16 and TrainingArguments(fp16=True), with nothing that would train other weights."""
-    if any(
-        word in program.text.lower()
-        for word in ("peft", "lora", "load_in_", "quantization", "deepspeed", "fsdp", "requires_grad", ".float()")
+    if program.contains(
+        "peft",
+        "PEFT",
+        "Peft",
+        "lora",
+        "LoRA",
+        "Lora",
+        "load_in_",
+        "uantization",
+        "deepspeed",
+        "fsdp",
+        "FSDP",
+        "requires_grad",
+        ".float()",
     ):
         return
     source = program.main
