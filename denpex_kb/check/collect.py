@@ -146,7 +146,7 @@ def _worth_reading(path: Path) -> bool:
         mode = path.lstat()  # links are not followed: what they lead to is read where it lies
     except OSError:
         return False
-    return stat.S_ISREG(mode.st_mode) and 0 < mode.st_size
+    return stat.S_ISREG(mode.st_mode) and mode.st_size > 0
 
 
 def _read(path: Path, notes: list[str], *, named: bool) -> str | None:

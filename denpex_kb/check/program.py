@@ -201,7 +201,7 @@ class Programs:
         for name in sorted(piece.source.local_imports):
             level = len(name) - len(name.lstrip("."))
             parts = [part for part in name[level:].split(".") if part]
-            if not parts or not level and parts[0] not in self._tops:
+            if not parts or (not level and parts[0] not in self._tops):
                 continue
             base = path.parent
             for _ in range(level - 1):

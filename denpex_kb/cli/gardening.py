@@ -22,6 +22,7 @@ from denpex_kb.index.places import Sources, public_sources
 from denpex_kb.render.json import to_json
 from denpex_kb.score.corpus import PARTS, Report, report_text, score_part
 from denpex_kb.score.samples import check_samples
+from denpex_kb.score.setups import check_setups
 
 
 def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], int]:
@@ -49,7 +50,9 @@ def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], i
         )
         wanted.update(loaded.files)
     if samples and wanted:
-        findings += check_samples(KnowledgeBase(open_index(folders)), wanted)
+        base_kb = KnowledgeBase(open_index(folders))
+        findings += check_samples(base_kb, wanted)
+        findings += check_setups(base_kb.index, wanted)
     return sorted(set(findings)), len(wanted)
 
 

@@ -20,10 +20,9 @@ _RUN_MODULES = {
 _WITH_CONFIG = {"llamafactory-cli": "llama-factory", "axolotl": "axolotl", "swift": "ms-swift", "trl": "trl"}
 # options of the launchers that take no value
 _FLAGS = frozenset(
-    "standalone use_env no_python module multi_gpu use_deepspeed use_fsdp use_megatron_lm cpu tpu debug force_multi save_pid"
-    " enable_elastic_training enable_each_rank_log quiet bind_cores_to_rank no_local_rank no_ssh m same_network use_cpu".split()
+    ["standalone", "use_env", "no_python", "module", "multi_gpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "cpu", "tpu", "debug", "force_multi", "save_pid", "enable_elastic_training", "enable_each_rank_log", "quiet", "bind_cores_to_rank", "no_local_rank", "no_ssh", "m", "same_network", "use_cpu"]
 )
-_DOCKER_FLAGS = frozenset("rm it i t d detach privileged init interactive tty read-only".split())
+_DOCKER_FLAGS = frozenset(["rm", "it", "i", "t", "d", "detach", "privileged", "init", "interactive", "tty", "read-only"])
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ def pods(text: str) -> list[Pod]:
     found: list[Pod] = []
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for number, document in enumerate(yaml.load_all(text, Loader=loader)):  # noqa: S506 (a safe loader)
+        for number, document in enumerate(yaml.load_all(text, Loader=loader)):
             if number >= MAX_DOCUMENTS:
                 break
             for spec in _specs(document):

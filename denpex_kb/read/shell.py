@@ -173,8 +173,7 @@ _SHORT = {
     "p": "partition",
 }
 _VALUED = frozenset(
-    "nodes ntasks ntasks_per_node gpus_per_node gpus gres cpus_per_task gpus_per_task partition account time mem job_name output"
-    " error container_image container_mounts nodelist array constraint qos mail_type mail_user chdir export mpi cpu_bind wckey".split()
+    ["nodes", "ntasks", "ntasks_per_node", "gpus_per_node", "gpus", "gres", "cpus_per_task", "gpus_per_task", "partition", "account", "time", "mem", "job_name", "output", "error", "container_image", "container_mounts", "nodelist", "array", "constraint", "qos", "mail_type", "mail_user", "chdir", "export", "mpi", "cpu_bind", "wckey"]
 )
 
 

@@ -173,9 +173,7 @@ class Source:
                     note(target, node.value)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 note(node.target, node.value)
-            elif isinstance(node, ast.AugAssign):
-                note(node.target, None)
-            elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            elif isinstance(node, ast.AugAssign) or isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
                 note(node.target, None)
             elif isinstance(node, ast.arg):
                 found.setdefault(node.arg, []).append(None)

@@ -27,8 +27,14 @@ def _initialize(program: Program) -> Iterator[ast.Call]:
             yield call
 
 
-def _made_by(source: Source, node: ast.expr | None) -> str:
-    made = source.only_value(node)
+def _made_by(source: Source, node: ast.expr, call: ast.Call) -> str:
+    """Return what makes the object that a name holds at a call, which often gives the name back to its own result."""
+    if not isinstance(node, ast.Name):
+        made: ast.expr | None = node
+    else:
+        values = source.assigned.get(node.id, [])
+        before = [value for value in values if value is not None and value.lineno < call.lineno]
+        made = before[0] if len(before) == 1 and values.count(None) <= 1 else None
     return source.name_of(made.func) if isinstance(made, ast.Call) else ""
 
 
@@ -38,8 +44,9 @@ def torch_optimizer_given(program: Program) -> Iterator[Hit]:
     source = program.main
     for call in _initialize(program):
         given = source.keyword(call, "optimizer")
-        if given is not None and _made_by(source, given).startswith("torch.optim."):
-            yield Hit(given.lineno, f"optimizer is {_made_by(source, given)}")
+        made = _made_by(source, given, call) if given is not None else ""
+        if given is not None and made.startswith("torch.optim."):
+            yield Hit(given.lineno, f"optimizer is {made}")
 
 
 @shape("no-optimizer-given")

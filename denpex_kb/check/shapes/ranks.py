@@ -12,10 +12,7 @@ from denpex_kb.read.source import Source, matches
 BARRIERS = ("torch.distributed.barrier", "deepspeed.comm.barrier", "*.wait_for_everyone")
 COLLECTIVES = tuple(
     f"torch.distributed.{name}"
-    for name in (
-        "all_reduce all_gather all_gather_object all_gather_into_tensor broadcast broadcast_object_list reduce gather"
-        " gather_object scatter scatter_object_list reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single"
-    ).split()
+    for name in ["all_reduce", "all_gather", "all_gather_object", "all_gather_into_tensor", "broadcast", "broadcast_object_list", "reduce", "gather", "gather_object", "scatter", "scatter_object_list", "reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"]
 )
 _GROUP_AT = 1  # a barrier's group is its first argument, a collective's comes later and by keyword mostly
 
