@@ -24,7 +24,9 @@ from denpex_kb.model.kb import Kb
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*\.[a-z_]+|world_size|nodes|precision)\}")
 # written backwards, so that the check does not find itself
-_REGISTRY_HOST = re.compile("|".join(host[::-1] for host in (r"gro.\ipyp", "detsohnohtyp", r"sjmpn.\yrtsiger", r"naibed.\bed")))
+_REGISTRY_HOST = re.compile(
+    "|".join(host[::-1] for host in (r"gro.\ipyp", "detsohnohtyp", r"sjmpn.\yrtsiger", r"naibed.\bed"))
+)
 _PLACEHOLDER_TALK = re.compile(
     r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE
 )

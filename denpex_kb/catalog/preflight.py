@@ -46,9 +46,7 @@ def _faults(entry: Entry, early: Preflight, facts: Mapping[str, FactDeclaration]
         if not [fact for fact in wanted if not facts[fact].situation]:
             yield f"the rule {name} requires nothing that a set-up can state"
         own = [fact for fact in map(_fact_of, (*rule.requires, *rule.excludes)) if fact in facts]
-        yield from (
-            f"the rule {name} asks for {fact}, which only a run shows" for fact in own if facts[fact].situation
-        )
+        yield from (f"the rule {name} asks for {fact}, which only a run shows" for fact in own if facts[fact].situation)
         place = rule.at or early.at
         if place is not None and place not in wanted:
             yield f"the rule {name} shows the place of {place}, which it does not require"

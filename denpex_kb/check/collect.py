@@ -89,8 +89,7 @@ def collect(paths: Sequence[Path]) -> Collected:
         if text is None:
             continue
         total += len(text)
-        base = "" if str(root) == "." else str(root)
-        found.texts.append(Text(path, str(path) if named or base else str(path), text, named, root))
+        found.texts.append(Text(path, str(path), text, named, root))
     return found
 
 

@@ -30,7 +30,7 @@ def launch_facts(setup: Setup) -> Iterator[Fact]:
     )
     if endpoint is not None and "$" not in endpoint:
         yield _fact("launch.endpoint", "local" if _LOCAL.match(endpoint) else "other", setup, launch, endpoint)
-    for name, text in _shapes(setup, launched):
+    for name, text in _shapes(launched):
         yield _fact("launch.shape", name, setup, launch, text)
 
 
@@ -38,34 +38,41 @@ def _fact(fact: str, value: str, setup: Setup, launch: Launch, text: str) -> Fac
     return Fact(fact, value, "config", setup.name, launch.line, None, text)
 
 
-def _shapes(setup: Setup, launched: Launched) -> Iterator[tuple[str, str]]:
-    launch, script = launched.launch, launched.script
-    tasks = _tasks(launched)
-    agent = launch.launcher in _AGENTS
-    if agent and launch.srun is not None and tasks is not None and tasks > 1:
-        yield "agent-per-task", f"srun with {tasks} tasks per node"
-    rank = launch.options.get("node_rank") or launch.options.get("machine_rank")
-    if launch.srun is not None and agent and rank is not None and _FIXED_RANK.match(rank):
-        if (
-            (rank == "0" or launch.expanded_early)
-            and _nodes(launched) > 1
-            and launch.options.get("rdzv_backend") != "c10d"
-        ):
-            yield "node-rank-fixed", f"--node_rank {rank} on every node"
-    if launch.nohup and agent and not script.slurm and launch.srun is None and launched.pod is None:
+def _shapes(launched: Launched) -> Iterator[tuple[str, str]]:
+    launch = launched.launch
+    yield from _of_srun(launched)
+    outside = not launched.script.slurm and launch.srun is None and launched.pod is None
+    if launch.nohup and launch.launcher in _AGENTS and outside:
         yield "nohup-agent", "nohup in front of the launcher"
-    if launch.launcher == "python" and launch.srun is None and not script.slurm and launched.pod is None:
-        names = set(launch.variables) | set(script.exported)
-        if not names & {"RANK", "WORLD_SIZE", "LOCAL_RANK"}:
-            yield "plain-python", "python without a launcher"
+    names = set(launch.variables) | set(launched.script.exported)
+    if launch.launcher == "python" and outside and not names & {"RANK", "WORLD_SIZE", "LOCAL_RANK"}:
+        yield "plain-python", "python without a launcher"
     if launch.launcher == "torch.distributed.launch" and "use_env" not in launch.options:
         yield "distributed-launch", "torch.distributed.launch without --use_env"
-    if launch.docker is not None and any(item.startswith("--gpus") for item in launch.docker):
-        if not any(re.match(r"--(?:shm-size|ipc|tmpfs|mount|volume)|-v", item) for item in launch.docker):
-            yield "no-shm", "docker run without --shm-size or --ipc=host"
+    yield from _of_docker(launch)
+
+
+def _of_srun(launched: Launched) -> Iterator[tuple[str, str]]:
+    launch, script = launched.launch, launched.script
+    if launch.launcher not in _AGENTS:
+        return
+    tasks = _tasks(launched)
+    if launch.srun is not None and tasks is not None and tasks > 1:
+        yield "agent-per-task", f"srun with {tasks} tasks per node"
+    rank = launch.options.get("node_rank") or launch.options.get("machine_rank") or ""
+    fixed = _FIXED_RANK.match(rank) and (rank == "0" or launch.expanded_early)
+    if launch.srun is not None and fixed and _nodes(launched) > 1 and launch.options.get("rdzv_backend") != "c10d":
+        yield "node-rank-fixed", f"--node_rank {rank} on every node"
     port = script.exported.get("MASTER_PORT", ("", 0))[0]
-    if "array" in script.slurm and port.isdigit() and "exclusive" not in script.slurm and agent:
+    if "array" in script.slurm and port.isdigit() and "exclusive" not in script.slurm:
         yield "port-fixed-in-array", f"MASTER_PORT={port} in every task of the array"
+
+
+def _of_docker(launch: Launch) -> Iterator[tuple[str, str]]:
+    options = launch.docker or ()
+    shared = any(re.match(r"--(?:shm-size|ipc)\b|-(?:v|-volume|-mount|-tmpfs).*/dev/shm", item) for item in options)
+    if any(item.startswith("--gpus") for item in options) and not shared:
+        yield "no-shm", "docker run without --shm-size or --ipc=host"
 
 
 def _tasks(launched: Launched) -> int | None:

@@ -128,7 +128,8 @@ def deepspeed_vs_arguments(setup: Setup, kb: Kb) -> Iterator[Fact]:  # noqa: ARG
     for key, argument in _PAIRS:
         ours, theirs = _float(at(files[0].data, key)), _float(arguments[0].data.get(argument))
         if ours is not None and theirs is not None and abs(ours - theirs) > 1e-12:
-            text = f"{key} is {ours:g} here, and {argument} is {theirs:g} ({arguments[0].file}:{arguments[0].line_of(argument)})"
+            where = f"{arguments[0].file}:{arguments[0].line_of(argument)}"
+            text = f"{key} is {ours:g} here, and {argument} is {theirs:g} ({where})"
             yield _fact("deepspeed-vs-arguments", files[0], key, text)
 
 
@@ -171,10 +172,10 @@ def save_not_multiple_of_eval(setup: Setup, kb: Kb) -> Iterator[Fact]:  # noqa: 
     """Find save_steps that are no multiple of eval_steps, with load_best_model_at_end."""
     for settings in setup.of("trainer"):
         save, evaluate = number(settings.data.get("save_steps")), number(settings.data.get("eval_steps"))
-        if _strategies(settings) == ("steps", "steps") and save and evaluate and evaluate > 1 and save > 1:
-            if save % evaluate:
-                text = f"save_steps {save} is no multiple of eval_steps {evaluate}"
-                yield _fact("save-not-multiple-of-eval", settings, "save_steps", text)
+        both = _strategies(settings) == ("steps", "steps") and save and evaluate
+        if both and save and evaluate and save > 1 and evaluate > 1 and save % evaluate:
+            text = f"save_steps {save} is no multiple of eval_steps {evaluate}"
+            yield _fact("save-not-multiple-of-eval", settings, "save_steps", text)
 
 
 @mismatch("more-ranks-than-gpus")

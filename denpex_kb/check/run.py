@@ -54,7 +54,7 @@ def check_paths(
     import gc
 
     collecting = gc.isenabled()
-    gc.disable()  # syntax trees are millions of objects that live until the end: looking through them takes longer than parsing
+    gc.disable()  # syntax trees are millions of objects that live on: to look through them takes longer than parsing
     try:
         return _checked(paths, index, stated, environment, ignored)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,14 +13,15 @@ from denpex_kb.check.program import Program, Programs, call_settings, code_facts
 from denpex_kb.model.facts import Fact
 from denpex_kb.model.kb import Kb
 from denpex_kb.read.configs import line_of_key, read_config
+from denpex_kb.read.launches import Launch
 from denpex_kb.read.packages import Package
 from denpex_kb.read.settings import stated
 from denpex_kb.read.source import Source
 
 MAX_SETUPS = 5000
 _REFERENCES = (
-    "deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config", "config_file", "config", "model_name_or_path", "base_model",
-    "model", "model_id_or_path",
+    "deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config", "config_file", "config",
+    "model_name_or_path", "base_model", "model", "model_id_or_path",
 )  # fmt: skip
 _DISTRIBUTED = ("torchrun", "torch.distributed.launch", "deepspeed", "accelerate")
 
@@ -92,12 +94,7 @@ class Setups:
 
     def all(self) -> Iterator[Setup]:
         """Go through the set-ups: launches first, then configs of frameworks, scripts, and single files."""
-        count = 0
-        for setup in self._every():
-            count += 1
-            if count > MAX_SETUPS:
-                return
-            yield setup
+        yield from islice(self._every(), MAX_SETUPS)
 
     def _every(self) -> Iterator[Setup]:
         for piece in self._pieces:
@@ -141,7 +138,7 @@ class Setups:
                     self._follow(setup, value, piece, key, depth)
 
     def _follow(self, setup: Setup, value: str, piece: Piece, key: str, depth: int = 0) -> None:
-        """Add the file that a value names; where it is not there, a telling name of a DeepSpeed config says its stage."""
+        """Add the file that a value names; where it is missing, the name of a DeepSpeed config tells its stage."""
         for target in self._named(value, piece):
             self._attach(setup, target, depth + 1)
             return
@@ -170,34 +167,12 @@ class Setups:
         setup = self._begin(piece)
         setup.launched = launched
         launch = launched.launch
-        script = launched.script
-        name = piece.text.name
-        at = launch.line
-        if launched.pod is not None:
-            setup.add(Settings("pod", launched.pod.settings, name, lambda _: launched.pod.line), self._kb)  # type: ignore[union-attr]
-        slurm = {key: value for key, (value, _) in script.slurm.items()} | (launch.srun or {})
-        if slurm:
-            lines = {key: line for key, (_, line) in script.slurm.items()}
-            setup.add(Settings("slurm", slurm, name, lambda key: lines.get(key, at)), self._kb)
-        variables = {key: value for key, (value, _) in script.exported.items()} | launch.variables
-        where = {key: line for key, (_, line) in script.exported.items()}
-        setup.add(Settings("env", variables, name, lambda key: where.get(key, at), complete=False), self._kb)
-        if launch.launcher in ("torchrun", "torch.distributed.launch", "deepspeed"):
-            setup.add(Settings("launch", launch.options, name, lambda _: at, complete=False), self._kb)
-        if launch.launcher == "accelerate":
-            setup.add(Settings("launch", launch.options, name, lambda _: at, complete=False), self._kb)
-            setup.add(Settings("accelerate", launch.options, name, lambda _: at, complete=False), self._kb)
-        if launch.arguments:
-            setup.add(Settings("trainer", launch.arguments, name, lambda _: at, complete=False), self._kb)
-        if launch.launcher in _DISTRIBUTED or launch.launcher == "python":
-            spelt = "torchrun" if launch.launcher == "torch.distributed.launch" else launch.launcher
-            setup.facts.append(Fact("launcher", spelt, "config", name, at, None, launch.launcher))
-        if launch.framework is not None:
-            setup.facts.append(Fact("trainer", launch.framework, "config", name, at, None, launch.framework))
-        if launch.script is not None:
-            program = self._script(launch.script, piece)
-            if program is not None:
-                self._add_program(setup, program)
+        for settings in _launch_settings(piece.text.name, launched):
+            setup.add(settings, self._kb)
+        setup.facts += _launcher_facts(piece.text.name, launch)
+        program = self._script(launch.script, piece) if launch.script is not None else None
+        if program is not None:
+            self._add_program(setup, program)
         for options in (launch.options, launch.arguments):
             for key in _REFERENCES:
                 if key in options:
@@ -205,8 +180,8 @@ class Setups:
         for value in launch.files:
             for target in self._named(value, piece):
                 self._attach(setup, target)
-        if setup.program is not None and not setup.of("deepspeed"):
-            self._nearby(setup, setup.program)
+        if program is not None and not setup.of("deepspeed"):
+            self._nearby(setup, program)
         return setup
 
     def _script(self, value: str, piece: Piece) -> Program | None:
@@ -282,6 +257,34 @@ class Setups:
                 "*Trainer",
             )
         )
+
+
+def _launch_settings(name: str, launched: Launched) -> Iterator[Settings]:
+    """Go through the settings that a launch states: pod, Slurm, variables, options, arguments of the script."""
+    launch, script, at = launched.launch, launched.script, launched.launch.line
+    pod = launched.pod
+    if pod is not None:
+        yield Settings("pod", pod.settings, name, lambda _: pod.line)
+    slurm = {key: value for key, (value, _) in script.slurm.items()} | (launch.srun or {})
+    lines = {key: line for key, (_, line) in (*script.slurm.items(), *script.exported.items())}
+    if slurm:
+        yield Settings("slurm", slurm, name, lambda key: lines.get(key, at))
+    variables = {key: value for key, (value, _) in script.exported.items()} | launch.variables
+    yield Settings("env", variables, name, lambda key: lines.get(key, at), complete=False)
+    if launch.launcher in _DISTRIBUTED:
+        yield Settings("launch", launch.options, name, lambda _: at, complete=False)
+    if launch.launcher == "accelerate":
+        yield Settings("accelerate", launch.options, name, lambda _: at, complete=False)
+    if launch.arguments:
+        yield Settings("trainer", launch.arguments, name, lambda _: at, complete=False)
+
+
+def _launcher_facts(name: str, launch: Launch) -> Iterator[Fact]:
+    if launch.launcher in _DISTRIBUTED or launch.launcher == "python":
+        spelt = "torchrun" if launch.launcher == "torch.distributed.launch" else launch.launcher
+        yield Fact("launcher", spelt, "config", name, launch.line, None, launch.launcher)
+    if launch.framework is not None:
+        yield Fact("trainer", launch.framework, "config", name, launch.line, None, launch.framework)
 
 
 def stage_of_name(value: str) -> int | None:

@@ -26,6 +26,9 @@ class CheckFormat(StrEnum):
     GITHUB = "github"
 
 
+CheckFormatOption = Annotated[CheckFormat, typer.Option("--format", "-f", help="How to print the findings.")]
+
+
 def check(
     paths: Annotated[
         list[Path],
@@ -39,9 +42,7 @@ def check(
         list[str] | None, typer.Option("--ignore", metavar="ID", help="Leave this entry out; may be repeated.")
     ] = None,
     catalog: Catalogs = None,
-    format: Annotated[
-        CheckFormat, typer.Option("--format", "-f", help="How to print the findings.")
-    ] = CheckFormat.TEXT,
+    format: CheckFormatOption = CheckFormat.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,
 ) -> None:
     """Warn of failures that a set-up will run into: nothing is imported or run. Status 1 with findings, 0 without."""

@@ -6,7 +6,7 @@ from denpex_kb.model.kb import Kb, ModelFamily
 
 
 def family_of(name: str, kb: Kb) -> ModelFamily | None:
-    """Find the family by model_type, architecture or the name of a checkpoint (`org/Name-8x7B`); the longest name wins."""
+    """Find the family by model_type, architecture or a checkpoint's name (`org/Name-8x7B`); the longest name wins."""
     wanted = name.rstrip("/").lower().rpartition("/")[2]
     best: tuple[int, ModelFamily] | None = None
     for family in kb.models:

@@ -20,9 +20,13 @@ _RUN_MODULES = {
 _WITH_CONFIG = {"llamafactory-cli": "llama-factory", "axolotl": "axolotl", "swift": "ms-swift", "trl": "trl"}
 # options of the launchers that take no value
 _FLAGS = frozenset(
-    ["standalone", "use_env", "no_python", "module", "multi_gpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "cpu", "tpu", "debug", "force_multi", "save_pid", "enable_elastic_training", "enable_each_rank_log", "quiet", "bind_cores_to_rank", "no_local_rank", "no_ssh", "m", "same_network", "use_cpu"]
-)
-_DOCKER_FLAGS = frozenset(["rm", "it", "i", "t", "d", "detach", "privileged", "init", "interactive", "tty", "read-only"])
+    [
+        "standalone", "use_env", "no_python", "module", "multi_gpu", "use_deepspeed", "use_fsdp", "use_megatron_lm",
+        "cpu", "tpu", "debug", "force_multi", "save_pid", "enable_elastic_training", "enable_each_rank_log", "quiet",
+        "bind_cores_to_rank", "no_local_rank", "no_ssh", "m", "same_network", "use_cpu",
+    ]
+)  # fmt: skip
+_DOCKER_FLAGS = frozenset(["rm", "it", "i", "t", "d", "detach", "privileged", "init", "interactive", "tty"])
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -51,35 +55,42 @@ def launches(script: Script) -> Iterator[Launch]:
 
 def _from_word(word: Word, depth: int) -> Iterator[Launch]:
     state: dict[str, object] = {"srun": None, "expanded_early": True, "nohup": False, "docker": None}
-    words = list(word.words)
+    words: list[str] | None = list(word.words)
     variables = dict(word.assigned)
+    bare: list[str] = []
     while words:
-        head = PurePosixPath(words[0]).name
-        if head == "srun":
-            state["srun"], words = slurm_options(words[1:])
-        elif head in ("nohup", "setsid", "stdbuf", "exec", "numactl", "env", "unbuffer", "xvfb-run"):
-            state["nohup"] = state["nohup"] or head == "nohup"
-            words = _behind_options(words[1:])
-            while words and re.match(r"^[A-Za-z_]\w*=", words[0]):
-                name, _, value = words.pop(0).partition("=")
-                variables[name] = value
-        elif head in ("uv", "poetry", "pipenv", "conda", "micromamba") and words[1:2] == ["run"]:
-            words = _behind_options(words[2:])
-        elif head in ("docker", "podman", "nvidia-docker") and "run" in words[1:3]:
-            state["docker"], words = _docker(words[words.index("run") + 1 :])
-        elif head in ("singularity", "apptainer") and "exec" in words:
-            words = words[words.index("exec") + 1 :]
-            while words and not words[0].endswith((".sif", ".simg")):
-                words.pop(0)
-            words = words[1:]
-        elif head in ("bash", "sh") and depth < 2 and (inner := _inner(words)) is not None:
+        bare = words
+        if PurePosixPath(words[0]).name in ("bash", "sh") and depth < 2 and (inner := _inner(words)) is not None:
             yield from _nested(inner, word, state, variables, depth)
             return
-        else:
-            break
-    launch = _launch(words)
+        words = _unwrapped(words, state, variables)
+    launch = _launch(bare)
     if launch is not None:
         yield Launch(line=word.line, variables=variables, background=word.background, **launch, **state)  # type: ignore[arg-type]
+
+
+def _unwrapped(words: list[str], state: dict[str, object], variables: dict[str, str]) -> list[str] | None:
+    """Take a wrapper such as srun or nohup off a command and note what it says; None where there is none."""
+    head = PurePosixPath(words[0]).name
+    if head == "srun":
+        state["srun"], rest = slurm_options(words[1:])
+        return rest
+    if head in ("nohup", "setsid", "stdbuf", "exec", "numactl", "env", "unbuffer", "xvfb-run"):
+        state["nohup"] = state["nohup"] or head == "nohup"
+        rest = _behind_options(words[1:])
+        while rest and re.match(r"^[A-Za-z_]\w*=", rest[0]):
+            name, _, value = rest.pop(0).partition("=")
+            variables[name] = value
+        return rest
+    if head in ("uv", "poetry", "pipenv", "conda", "micromamba") and words[1:2] == ["run"]:
+        return _behind_options(words[2:])
+    if head in ("docker", "podman", "nvidia-docker") and "run" in words[1:3]:
+        state["docker"], rest = _docker(words[words.index("run") + 1 :])
+        return rest
+    if head in ("singularity", "apptainer") and "exec" in words:
+        image = next((at for at, item in enumerate(words) if item.endswith((".sif", ".simg"))), len(words))
+        return words[image + 1 :]
+    return None
 
 
 def _inner(words: Sequence[str]) -> str | None:
@@ -134,21 +145,24 @@ def _launch(words: list[str]) -> dict[str, object] | None:
         return _with_script("accelerate", rest[1:])
     if head in ("torchrun", "deepspeed"):
         return _with_script(head, rest)
-    if _PYTHON.match(words[0]):
-        while rest and rest[0].startswith("-") and rest[0] != "-m":
-            rest = rest[1:]
-        if rest[:1] == ["-m"] and len(rest) > 1:
-            module = rest[1]
-            if module in _RUN_MODULES:
-                return _with_script(_RUN_MODULES[module], rest[2:])
-            return _module("python", {}, module, rest[2:])
-        if rest and rest[0].endswith(".py"):
-            return _made("python", {}, rest[0], rest[1:])
+    return _python(rest) if _PYTHON.match(words[0]) else None
+
+
+def _python(rest: list[str]) -> dict[str, object] | None:
+    while rest and rest[0].startswith("-") and rest[0] != "-m":
+        rest = rest[1:]
+    if rest[:1] == ["-m"] and len(rest) > 1:
+        module = rest[1]
+        if module in _RUN_MODULES:
+            return _with_script(_RUN_MODULES[module], rest[2:])
+        return _module("python", {}, module, rest[2:])
+    if rest and rest[0].endswith(".py"):
+        return _made("python", {}, rest[0], rest[1:])
     return None
 
 
 def _framework(framework: str, rest: list[str]) -> dict[str, object] | None:
-    if not rest or rest[0] in ("vllm-serve",):
+    if not rest or rest[0] == "vllm-serve":
         return _made("server", {}, None, rest[1:]) if rest else None
     if rest[0] in (
         "export",
@@ -210,7 +224,7 @@ def _made(launcher: str, options: dict[str, str], script: str | None, rest: Sequ
 
 
 def script_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Read `--name value` pairs (dashes as underscores); a name without a value is true. Returns the other words too."""
+    """Read `--name value` pairs (dashes as underscores; without a value: true), and the other words."""
     options: dict[str, str] = {}
     others: list[str] = []
     at = 0

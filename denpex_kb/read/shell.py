@@ -136,12 +136,12 @@ def _commands(logical: str, line: int) -> Iterator[Word]:
     except ValueError:
         return
     words: list[str] = []
-    for token in tokens:
-        if token in _SEPARATORS or (token and set(token) <= set(";&|()")):
-            yield from _word(words, line, background=token == "&")
+    for item in tokens:
+        if item in _SEPARATORS or (item and set(item) <= set(";&|()")):
+            yield from _word(words, line, background=item == "&")
             words = []
         else:
-            words.append(token)
+            words.append(item)
     yield from _word(words, line, background=False)
 
 
@@ -173,8 +173,12 @@ _SHORT = {
     "p": "partition",
 }
 _VALUED = frozenset(
-    ["nodes", "ntasks", "ntasks_per_node", "gpus_per_node", "gpus", "gres", "cpus_per_task", "gpus_per_task", "partition", "account", "time", "mem", "job_name", "output", "error", "container_image", "container_mounts", "nodelist", "array", "constraint", "qos", "mail_type", "mail_user", "chdir", "export", "mpi", "cpu_bind", "wckey"]
-)
+    [
+        "nodes", "ntasks", "ntasks_per_node", "gpus_per_node", "gpus", "gres", "cpus_per_task", "gpus_per_task",
+        "partition", "account", "time", "mem", "job_name", "output", "error", "container_image", "container_mounts",
+        "nodelist", "array", "constraint", "qos", "mail_type", "mail_user", "chdir", "export", "mpi", "cpu_bind",
+    ]
+)  # fmt: skip
 
 
 def _directive(text: str, line: int, script: Script) -> None:

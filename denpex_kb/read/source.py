@@ -1,4 +1,4 @@
-"""A Python file → its syntax tree with names, calls and the conditions that a line stands under; nothing is imported or run."""
+"""A Python file → its syntax tree with names, calls and what a line stands under; nothing is imported or run."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Source:
         return found
 
     def calls_of(self, *names: str) -> list[ast.Call]:
-        """Return the calls of some dotted names, in the order of the file; `*.x` is a method or function x of anything."""
+        """Return the calls of some dotted names, in the file's order; `*.x` is a method or function x of anything."""
         if names not in self._asked:
             hits: dict[ast.Call, None] = {}
             for wanted in names:
@@ -153,33 +153,26 @@ class Source:
     def assigned(self) -> dict[str, list[ast.expr | None]]:
         """Name → the values that are assigned to it anywhere in the file; None where that is no plain assignment."""
         found: dict[str, list[ast.expr | None]] = {}
-
-        def note(target: ast.AST, value: ast.expr | None) -> None:
-            if isinstance(target, ast.Name):
-                found.setdefault(target.id, []).append(value)
-            elif isinstance(target, ast.Attribute):
-                found.setdefault(self.name_of(target), []).append(value)
-            elif isinstance(target, ast.Tuple | ast.List):
-                if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                    for one, part in zip(target.elts, value.elts, strict=True):
-                        note(one, part)
-                else:
-                    for index, one in enumerate(target.elts):
-                        note(one, value if index == 0 else None)
-
         for node in self.nodes:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    note(target, node.value)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                note(node.target, node.value)
-            elif isinstance(node, ast.AugAssign) or isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-                note(node.target, None)
-            elif isinstance(node, ast.arg):
-                found.setdefault(node.arg, []).append(None)
-            elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-                note(node.optional_vars, None)
+            for target, value in _assignments(node):
+                if isinstance(target, str):
+                    found.setdefault(target, []).append(value)
+                else:
+                    self._note(target, value, found)
         return found
+
+    def _note(self, target: ast.AST, value: ast.expr | None, found: dict[str, list[ast.expr | None]]) -> None:
+        if isinstance(target, ast.Name):
+            found.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Attribute):
+            found.setdefault(self.name_of(target), []).append(value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            several = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+            for index, one in enumerate(target.elts):
+                if several and isinstance(value, ast.Tuple):
+                    self._note(one, value.elts[index], found)
+                else:  # the first of what a call returns stands for the call
+                    self._note(one, value if index == 0 else None, found)
 
     def only_value(self, node: ast.expr | None) -> ast.expr | None:
         """Follow a name to the one value that it is ever given in this file; None where there are several or none."""
@@ -264,7 +257,7 @@ class Source:
         return bool(_RANK.search(name)) and not _GROUP_RANK.search(name)
 
     def only_on_rank0(self, node: ast.AST) -> ast.AST | None:
-        """Return the branch, the guard or the decorator that lets only rank 0 come to a node; None where there is none."""
+        """Return the branch, guard or decorator that lets only rank 0 come to a node; None where there is none."""
         inner = node
         for outer in self.ancestors(node):
             if isinstance(outer, ast.If):
@@ -286,9 +279,10 @@ class Source:
         for statement in function.body:
             if statement is inner:
                 return None
-            if isinstance(statement, ast.If) and not statement.orelse and self.rank_test(statement.test) is False:
-                if isinstance(statement.body[-1], ast.Return):
-                    return statement
+            if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.body[-1], ast.Return):
+                continue
+            if self.rank_test(statement.test) is False:
+                return statement
         return None
 
     def under_rank_test(self, node: ast.AST) -> ast.If | None:
@@ -301,6 +295,21 @@ class Source:
                 if any(isinstance(item, ast.Compare) and self.is_rank(item.left) for item in parts):
                     return outer
         return None
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.AST | str, ast.expr | None]]:
+    """Go through what a node assigns to; the value is None where it is not written beside the name."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield target, node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    elif isinstance(node, ast.AugAssign | ast.For | ast.AsyncFor | ast.comprehension):
+        yield node.target, None
+    elif isinstance(node, ast.arg):
+        yield node.arg, None
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield node.optional_vars, None
 
 
 def matches(name: str, wanted: str) -> bool:

@@ -107,12 +107,11 @@ def rank_slice(program: Program) -> Iterator[Hit]:
     ):
         return
     for node in source.nodes:
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
-            lower, step = node.slice.lower, node.slice.step
-            if lower is not None and node.slice.upper is None and source.is_rank(lower):
-                if source.name_of(step).lower().rpartition(".")[2].removesuffix("()") in (
-                    "world_size",
-                    "get_world_size",
-                ):
-                    if "os." not in source.name_of(node.value):
-                        yield Hit(node.lineno, "each rank takes every world_size-th sample")
+        if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+            continue
+        lower, step = node.slice.lower, node.slice.step
+        if lower is None or step is None or node.slice.upper is not None or not source.is_rank(lower):
+            continue
+        by_ranks = source.name_of(step).lower().endswith(("world_size", "get_world_size()"))
+        if by_ranks and "os." not in source.name_of(node.value):
+            yield Hit(node.lineno, "each rank takes every world_size-th sample")

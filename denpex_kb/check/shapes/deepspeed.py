@@ -88,9 +88,9 @@ def moe_groups_missing(program: Program) -> Iterator[Hit]:
         return
     for call in _initialize(program):
         made = source.only_value(source.keyword(call, "optimizer"))
-        if isinstance(made, ast.Call) and made.args and isinstance(made.args[0], ast.Call):
-            if source.name_of(made.args[0].func).endswith(".parameters"):
-                yield Hit(made.lineno, "one parameter group for experts and the rest")
+        over = made.args[0] if isinstance(made, ast.Call) and made.args else None
+        if made is not None and isinstance(over, ast.Call) and source.name_of(over.func).endswith(".parameters"):
+            yield Hit(made.lineno, "one parameter group for experts and the rest")
 
 
 @shape("leaf-too-late")

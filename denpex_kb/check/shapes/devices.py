@@ -12,8 +12,9 @@ from denpex_kb.read.source import Source
 
 # Words with which a program may bind a rank to its GPU, itself or through a library
 _BINDS = (
-    "set_device", "device_id", "CUDA_VISIBLE_DEVICES", "set_default_device", "cuda.device", "Accelerator", "PartialState",
-    "deepspeed", "Fabric", "lightning", "pytorch_lightning", "set_device_idx", "device_mesh", "init_device_mesh", "TrainingArguments", "ray",
+    "set_device", "device_id", "CUDA_VISIBLE_DEVICES", "set_default_device", "set_device_idx", "Accelerator",
+    "PartialState", "deepspeed", "Fabric", "lightning", "pytorch_lightning", "device_mesh", "init_device_mesh",
+    "TrainingArguments", "ray",
 )  # fmt: skip
 
 
@@ -30,7 +31,7 @@ def nccl_init(program: Program) -> ast.Call | None:
 
 
 def is_entry(source: Source) -> bool:
-    """Say whether a file is run as a script: it has a `__main__` guard, or starts the process group at its top level."""
+    """Say whether a file is run as a script: a `__main__` guard, or a process group at its top level."""
     return "__main__" in source.text or any(
         source.function_of(call) is source.tree for call in source.calls_of("torch.distributed.init_process_group")
     )
@@ -100,7 +101,7 @@ def cpu_tensor_in_collective(program: Program) -> Iterator[Hit]:
 
 @shape("env-init")
 def env_init(program: Program) -> Iterator[Hit]:
-    """Find init_process_group that reads a launcher's variables, in a script that neither sets them nor spawns ranks."""
+    """Find init_process_group that reads a launcher's variables, where the script neither sets them nor spawns."""
     source = program.main
     if program.imported or not is_entry(source):
         return

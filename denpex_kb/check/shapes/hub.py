@@ -73,7 +73,7 @@ def _streamed(source: Source, node: ast.expr, depth: int = 0) -> bool:
         if source.name_of(made.func) == "datasets.load_dataset":
             return source.literal(source.keyword(made, "streaming")) is True
         if isinstance(made.func, ast.Attribute) and made.func.attr in (
-            "map", "filter", "shuffle", "remove_columns", "with_format", "take", "skip", "select_columns", "rename_column",
+            "map", "filter", "shuffle", "remove_columns", "with_format", "take", "skip", "select_columns",
         ):  # fmt: skip
             return _streamed(source, made.func.value, depth + 1)
     return False
@@ -102,10 +102,9 @@ def monitor_not_logged(program: Program) -> Iterator[Hit]:
     ]
     for call in callbacks if modules and not program.imported else ():
         monitor = source.literal(source.keyword(call, "monitor"))
-        if isinstance(monitor, str) and monitor not in logged and not any(_variant(monitor, name) for name in logged):
-            if monitor not in ("step", "epoch"):
-                yield Hit(call.lineno, f"nothing logs {monitor}")
+        if isinstance(monitor, str) and not any(_variant(monitor, name) for name in (*logged, "step", "epoch")):
+            yield Hit(call.lineno, f"nothing logs {monitor}")
 
 
 def _variant(monitor: str, name: str) -> bool:
-    return monitor in (f"{name}_step", f"{name}_epoch") or monitor.startswith(f"{name}/dataloader")
+    return monitor in (name, f"{name}_step", f"{name}_epoch") or monitor.startswith(f"{name}/dataloader")

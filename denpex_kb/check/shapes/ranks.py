@@ -12,9 +12,12 @@ from denpex_kb.read.source import Source, matches
 BARRIERS = ("torch.distributed.barrier", "deepspeed.comm.barrier", "*.wait_for_everyone")
 COLLECTIVES = tuple(
     f"torch.distributed.{name}"
-    for name in ["all_reduce", "all_gather", "all_gather_object", "all_gather_into_tensor", "broadcast", "broadcast_object_list", "reduce", "gather", "gather_object", "scatter", "scatter_object_list", "reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"]
-)
-_GROUP_AT = 1  # a barrier's group is its first argument, a collective's comes later and by keyword mostly
+    for name in (
+        "all_reduce", "all_gather", "all_gather_object", "all_gather_into_tensor", "broadcast",
+        "broadcast_object_list", "reduce", "gather", "gather_object", "scatter", "scatter_object_list",
+        "reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single",
+    )
+)  # fmt: skip
 
 
 def matched_elsewhere(source: Source, call: ast.Call, names: tuple[str, ...]) -> bool:
@@ -123,9 +126,9 @@ def engine_save_on_rank0(program: Program) -> Iterator[Hit]:
     known = engines(source)
     for call in source.calls_of("*.save_checkpoint", "*.save_16bit_model"):
         name = receiver(source, call)
-        if (name in known or name.endswith("model_engine")) and source.only_on_rank0(call) is not None:
-            if program.contains("deepspeed"):
-                yield Hit(call.lineno, f"{name}.save_checkpoint() on rank 0 only")
+        engine = name in known or (name.endswith("model_engine") and program.contains("deepspeed"))
+        if engine and source.only_on_rank0(call) is not None:
+            yield Hit(call.lineno, f"{name}.save_checkpoint() on rank 0 only")
 
 
 @shape("accelerate-save-on-rank0")

@@ -72,9 +72,10 @@ def fsdp1_clip(program: Program) -> Iterator[Hit]:
         return
     for call in source.calls_of("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_norm_"):
         over = call.args[0] if call.args else None
-        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr == "parameters":
-            if is_sharded(source, source.name_of(over.func.value), call, _FSDP1):
-                yield Hit(call.lineno, "clip_grad_norm_ of torch.nn.utils")
+        if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr == "parameters"):
+            continue
+        if is_sharded(source, source.name_of(over.func.value), call, _FSDP1):
+            yield Hit(call.lineno, "clip_grad_norm_ of torch.nn.utils")
 
 
 @shape("fsdp-no-wrap-policy")
@@ -86,6 +87,6 @@ def fsdp_no_wrap_policy(program: Program) -> Iterator[Hit]:
     source, call = calls[0]
     given = {item.arg for item in call.keywords}
     in_loop = any(isinstance(outer, ast.For | ast.comprehension | ast.ListComp) for outer in source.ancestors(call))
-    if source is program.main and not given & {"auto_wrap_policy", None} and len(call.args) < 4 and not in_loop:
-        if not program.contains("NO_SHARD"):
-            yield Hit(call.lineno, "FSDP without auto_wrap_policy")
+    bare = not given & {"auto_wrap_policy", None} and len(call.args) < 4 and not in_loop
+    if source is program.main and bare and not program.contains("NO_SHARD"):
+        yield Hit(call.lineno, "FSDP without auto_wrap_policy")

@@ -66,6 +66,7 @@ def fp16_weights_with_scaler(program: Program) -> Iterator[Hit]:
         return
     for call in source.calls_of("*.from_pretrained"):
         kind = source.keyword(call, "torch_dtype") or source.keyword(call, "dtype")
-        if kind is not None and source.literal(kind) in ("torch.float16", "torch.half", "float16"):
-            if source.name_of(call.func).startswith("transformers.") and "Model" in source.name_of(call.func):
-                yield Hit(call.lineno, "weights in float16")
+        half = kind is not None and source.literal(kind) in ("torch.float16", "torch.half", "float16")
+        name = source.name_of(call.func)
+        if half and name.startswith("transformers.") and "Model" in name:
+            yield Hit(call.lineno, "weights in float16")
