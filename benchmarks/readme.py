@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = {
     "ask": ["ask", "hang first forward mixtral zero3"],
     "diagnose": ["diagnose", "tests/corpus/dev/inputs/multinode-rank3-error-node1"],
+    "check": ["check", "tests/check/projects/moe-zero3"],
 }
 FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],

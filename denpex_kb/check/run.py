@@ -81,7 +81,7 @@ def _checked(
     if not pieces:
         raise InputError(
             f"{', '.join(map(str, paths))}: no training script, config, launch script or manifest in there;"
-            " name the project's folder or its files"
+            " name the project's folder or its files" + "".join(f"\n  {note}" for note in notes[:5])
         )
     together = all(text.named for text in collected.texts)
     rules = make_rules((index.entry(entry_id) for entry_id in index.preflight_ids), kb)

@@ -12,7 +12,14 @@ from denpex_kb.check.run import check_paths
 from denpex_kb.model.preflight import PreflightFinding, PreflightReport
 from tests.conftest import CENTRAL
 
-ZERO3 = '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "bf16": {"enabled": true},\n  "zero_optimization": {\n    "stage": 3\n  }\n}\n'
+ZERO3 = """{
+  "train_micro_batch_size_per_gpu": "auto",
+  "bf16": {"enabled": true},
+  "zero_optimization": {
+    "stage": 3
+  }
+}
+"""
 NUMBERS = ZERO3.replace('"auto"', "1")
 PINS = "transformers==4.57.1\naccelerate==1.10.0\ndeepspeed==0.16.4\n"
 PLAIN = """import deepspeed
@@ -110,7 +117,7 @@ def test_every_framework_is_warned_with_its_own_fix(
     findings = of_central(check(make()))
 
     assert len(findings) == 1
-    assert findings[0].fix.startswith(f"{title}: ") or code in findings[0].fix
+    assert findings[0].fix.startswith(f"{title}: ")
     assert code in findings[0].fix
     assert findings[0].line is not None
 
@@ -150,19 +157,25 @@ def test_a_framework_that_marks_the_block_itself_is_let_pass(
     assert of_central(check(make(QWEN, version))) == []
 
 
+BY_CLASS = NUMBERS.replace('"stage": 3', '"stage": 3,\n    "leaf_module": {"classes": ["MixtralSparseMoeBlock"]}')
+BY_SIZE = NUMBERS.replace('"stage": 3', '"stage": 3,\n    "stage3_module_granularity_threshold": 1000000')
+IMPORTING = PLAIN.replace("import deepspeed\n", "import deepspeed\nfrom leaves import mark\n")
+LEAVES = (
+    "from deepspeed.utils import set_z3_leaf_modules\n\n\ndef mark(model):\n    set_z3_leaf_modules(model, [Block])\n"
+)
+
+
 @pytest.mark.parametrize(
     "marked",
     [
         {"train.py": PLAIN.format(model=MIXTRAL, before=MARK)},
-        {"ds.json": NUMBERS.replace('"stage": 3', '"stage": 3,\n    "leaf_module": {"classes": ["MixtralSparseMoeBlock"]}')},
-        {"ds.json": NUMBERS.replace('"stage": 3', '"stage": 3,\n    "stage3_module_granularity_threshold": 1000000')},
-        {"train.py": PLAIN.format(model=MIXTRAL, before="mark(model)\n").replace("import deepspeed\n", "import deepspeed\nfrom leaves import mark\n"), "leaves.py": "from deepspeed.utils import set_z3_leaf_modules\n\n\ndef mark(model):\n    set_z3_leaf_modules(model, [Block])\n"},
+        {"ds.json": BY_CLASS},
+        {"ds.json": BY_SIZE},
+        {"train.py": IMPORTING.format(model=MIXTRAL, before="mark(model)\n"), "leaves.py": LEAVES},
     ],
     ids=["in code", "in the config", "by granularity", "in an imported module"],
-)  # fmt: skip
-def test_a_marked_block_is_let_pass(
-    marked: dict[str, str], check: Callable[[dict[str, str]], PreflightReport]
-) -> None:
+)
+def test_a_marked_block_is_let_pass(marked: dict[str, str], check: Callable[[dict[str, str]], PreflightReport]) -> None:
     assert of_central(check({**plain(), **marked})) == []
 
 
