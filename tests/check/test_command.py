@@ -129,8 +129,7 @@ def test_a_comment_for_another_entry_silences_nothing(tmp_path: Path, run: Calla
         ("run.sh", "#!/bin/bash\n# denpex: ignore\nnohup torchrun --nproc_per_node=8 train.py &\n"),
         (
             "a.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n"
-            "fsdp_config:\n  fsdp_auto_wrap_policy: NO_WRAP # denpex: ignore[fsdp-wrap-policy-missing]\n",
+            "distributed_type: FSDP\nfsdp_config: {fsdp_auto_wrap_policy: NO_WRAP} # denpex: ignore\n",
         ),
     ],
     ids=["shell", "YAML"],
