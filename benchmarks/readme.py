@@ -17,6 +17,7 @@ EXAMPLES = {
     "ask": ["ask", "hang first forward mixtral zero3"],
     "diagnose": ["diagnose", "tests/corpus/dev/inputs/multinode-rank3-error-node1"],
     "chat": ["chat", "--script", "tests/chat/answers.txt"],
+    "check": ["check", "tests/check/projects/moe-zero3"],
 }
 FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],

@@ -24,7 +24,8 @@ BELOW = {
     "capture": {"model", "read", "errors"},
     "report": {"model", "catalog", "index", "read", "derive", "match", "render", "pipeline", "api", "errors"},
     "chat": {"model", "index", "read", "derive", "match", "advise", "render", "pipeline", "errors"},
-    "score": {"model", "catalog", "api", "errors"},
+    "check": {"model", "index", "read", "derive", "advise", "errors"},
+    "score": {"model", "catalog", "index", "check", "api", "errors"},
 }
 MODULES = sorted(
     path

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from denpex_kb.errors import UsageError
 from denpex_kb.model.conditions import spell
 from denpex_kb.model.facts import Fact, FactDeclaration, FactSet, FactValue
+from denpex_kb.model.families import family_of
 from denpex_kb.model.kb import Kb
 
 _SUBSTITUTION = re.compile(r"^[A-Z][A-Z0-9_]*$")
@@ -68,20 +69,8 @@ def _value(fact: FactDeclaration, text: str, kb: Kb) -> FactValue:
             raise UsageError(f"{fact.name} is a version such as 1.2.3, not {text!r}")
         return version.group(1)
     if fact.name == "model.family":
-        return _family(text, kb)
+        family = family_of(text, kb)  # an unknown one stays as it is
+        return family.id if family else text
     if fact.values and text not in fact.values:
         raise UsageError(f"{text!r} is no value of {fact.name}; one of: {', '.join(map(spell, fact.values))}")
     return text
-
-
-def _family(text: str, kb: Kb) -> str:
-    """Find the family by model_type, architecture or the name of a checkpoint; an unknown one stays as it is."""
-    wanted = text.lower().rpartition("/")[2]
-    best: tuple[int, str] | None = None
-    for family in kb.models:
-        if text == family.id or text in family.architectures:
-            return family.id
-        for name in family.names:
-            if name in wanted and (best is None or len(name) > best[0]):
-                best = (len(name), family.id)
-    return best[1] if best else text

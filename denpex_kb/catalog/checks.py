@@ -19,12 +19,15 @@ from denpex_kb.catalog.conditions import condition_faults, is_specifier
 from denpex_kb.catalog.edits import check_edits
 from denpex_kb.catalog.findings import Finding
 from denpex_kb.catalog.load import Loaded
+from denpex_kb.catalog.preflight import check_preflight
 from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_-]*\.[a-z_]+|world_size|nodes|precision)\}")
 # written backwards, so that the check does not find itself
-_REGISTRY_HOST = re.compile("|".join(host[::-1] for host in (r"gro.\ipyp", "detsohnohtyp", r"sjmpn.\yrtsiger", r"naibed.\bed")))
+_REGISTRY_HOST = re.compile(
+    "|".join(host[::-1] for host in (r"gro.\ipyp", "detsohnohtyp", r"sjmpn.\yrtsiger", r"naibed.\bed"))
+)
 _PLACEHOLDER_TALK = re.compile(
     r"\b(TODO|FIXME|TBD|lorem ipsum|contact (us|support))\b|\bUse Denpex to\b", re.IGNORECASE
 )
@@ -74,6 +77,7 @@ def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Fi
         _check_body(entry, scope, report)
         _check_samples(entry, path, report)
         check_care(entry, report)
+        check_preflight(entry, path, scope.facts, report)
         for index, signature in enumerate(entry.meta.signatures):
             if signature.pattern:
                 for example in signature.examples:
@@ -209,8 +213,11 @@ def _check_conditions(entry: Entry, scope: Scope, report: Report) -> None:
     meta = entry.meta
     placed = [(f".requires[{index}]", text) for index, text in enumerate(meta.requires)]
     placed += [(f".excludes[{index}]", text) for index, text in enumerate(meta.excludes)]
-    if meta.preflight:
-        placed += [(".preflight", text) for text in (*meta.preflight.requires, *meta.preflight.excludes)]
+    early = meta.preflight
+    if early is not None:
+        placed += [(".preflight", text) for text in (*early.requires, *early.excludes)]
+        for index, rule in enumerate(early.rules):
+            placed += [(f".preflight.rules[{index}]", text) for text in (*rule.requires, *rule.excludes)]
     for where, text in placed:
         for message in condition_faults(text, scope.facts):
             report(where, message)

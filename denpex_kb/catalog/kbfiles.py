@@ -8,7 +8,7 @@ from typing import TypeVar
 from denpex_kb.catalog import yamlfile
 from denpex_kb.catalog.findings import FileBroken, Finding
 from denpex_kb.model.facts import FactDeclaration
-from denpex_kb.model.kb import Kb, Language, Mark, ModelFamily, Named, PathFormat, SelfMarking, Words
+from denpex_kb.model.kb import ConfigKeys, Kb, Language, Mark, ModelFamily, Named, PathFormat, SelfMarking, Words
 from denpex_kb.model.prefix import PrefixFormat, TimeFormat
 
 T = TypeVar("T")
@@ -51,4 +51,5 @@ def load_kb(root: Path) -> Kb:
         times=one("times.yaml", tuple[TimeFormat, ...]),
         paths=one("paths.yaml", tuple[PathFormat, ...]),
         common=one("common.yaml", tuple[str, ...]),
+        config_keys=one("config_keys.yaml", tuple[ConfigKeys, ...]),
     )

@@ -61,6 +61,8 @@ def _conditions(entry: Entry) -> Iterator[str]:
     yield from (*meta.requires, *meta.excludes)
     if meta.preflight is not None:
         yield from (*meta.preflight.requires, *meta.preflight.excludes)
+        for rule in meta.preflight.rules:
+            yield from (*rule.requires, *rule.excludes)
     for signature in meta.signatures:
         if signature.fact:
             yield signature.fact

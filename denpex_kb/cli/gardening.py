@@ -23,6 +23,7 @@ from denpex_kb.render.json import to_json
 from denpex_kb.score.corpus import PARTS, Report, report_text, score_part
 from denpex_kb.score.overlaps import check_overlaps
 from denpex_kb.score.samples import check_samples
+from denpex_kb.score.setups import check_setups
 
 
 def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], int]:
@@ -54,6 +55,7 @@ def run_check(paths: Sequence[Path], *, samples: bool) -> tuple[list[Finding], i
         opened = KnowledgeBase(open_index(folders))
         findings += check_samples(opened, wanted)
         findings += check_overlaps(opened, wanted)
+        findings += check_setups(opened.index, wanted)
     return sorted(set(findings)), len(wanted)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from denpex_kb import __version__
-from denpex_kb.cli import checking, fixing, reporting, verifying
+from denpex_kb.cli import checking, fixing, preflight, reporting, verifying
 from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli import site as site_commands
 from denpex_kb.cli.capturing import capture
@@ -236,12 +236,13 @@ app.command()(chat)
 app.command()(fixing.fix)
 app.command()(verifying.verify)
 app.command()(checking.checklist)
+app.command()(preflight.check)
 app.command()(reporting.report)
 
 
 @app.command()
 def schema(
-    what: Annotated[str, typer.Argument(help="diagnosis, entries, entry or whole-entry.")] = "diagnosis",
+    what: Annotated[str, typer.Argument(help="diagnosis, entries, entry, whole-entry or check.")] = "diagnosis",
 ) -> None:
     """Print the JSON Schema of what other programs read, or of an entry's front matter."""
     from denpex_kb.render.json import json_schema

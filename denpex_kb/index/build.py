@@ -58,7 +58,8 @@ def build_index(sources: Sources, target: Path) -> None:
         database = sqlite_utils.Database(name)
         try:
             _fill(database, entries, kb, rules)
-            _describe(database, sources, fingerprint, findings + rule_findings)
+            early = sorted(entry.id for entry in entries if entry.meta.preflight is not None)
+            _describe(database, sources, fingerprint, findings + rule_findings, early)
         finally:
             database.conn.close()
         Path(name).chmod(0o644)
@@ -216,12 +217,13 @@ def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner
     )
 
 
-def _describe(database: Any, sources: Sources, fingerprint: str, left_out: list[Finding]) -> None:
+def _describe(database: Any, sources: Sources, fingerprint: str, left_out: list[Finding], preflight: list[str]) -> None:
     database["meta"].insert_all(
         [
             {"key": "schema", "value": SCHEMA},
             {"key": "content", "value": sources.content_hash()},
             {"key": "fingerprint", "value": fingerprint},
+            {"key": "preflight", "value": msgspec.json.encode(preflight).decode()},
             {"key": "left_out", "value": msgspec.json.encode([str(finding) for finding in left_out]).decode()},
         ],
         pk="key",

@@ -126,6 +126,11 @@ class Index:
         return compiled
 
     @cached_property
+    def preflight_ids(self) -> tuple[str, ...]:
+        """The ids of the entries that a set-up alone can show."""
+        return msgspec.json.decode(self.meta("preflight") or "[]", type=tuple[str, ...])
+
+    @cached_property
     def size(self) -> int:
         """The number of entries."""
         return int(self._database.execute("select count(*) from entry").fetchone()[0])

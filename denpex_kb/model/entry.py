@@ -91,12 +91,27 @@ class Verified(Struct, frozen=True, forbid_unknown_fields=True):
     what: Text
 
 
+class PreflightRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One way in which a set-up shows that it will run into a failure."""
+
+    name: Slug
+    requires: tuple[str, ...] = ()  # all must be known to hold
+    excludes: tuple[str, ...] = ()  # none may be known to hold
+    message: Text | None = None  # what will happen and what to do; {fact.name} is filled in
+    at: str | None = None  # the fact whose place is shown; the first of `requires` when left out
+
+
 class Preflight(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Conditions under which a set-up will run into this failure, where `requires` is not enough or too much."""
+    """When a set-up will run into this failure.
+
+    `requires` and `excludes` hold beside the entry's own, for every rule. Without `rules` they are the one rule.
+    """
 
     requires: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
-    message: str | None = None
+    message: Text | None = None
+    at: str | None = None
+    rules: tuple[PreflightRule, ...] = ()
 
 
 class Edit(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 FactValue = str | int | bool
-Origin = Literal["question", "log", "config", "derived", "stack", "answer"]
+Origin = Literal["question", "log", "config", "derived", "stack", "answer", "code"]
 
 # Only what the failed run printed or the user said may rule an entry out; a config that lies near may be another run's.
 _RELIABLE: frozenset[str] = frozenset({"question", "log", "stack", "answer"})
@@ -105,13 +105,36 @@ class FactPattern(Struct, frozen=True, forbid_unknown_fields=True):
     value: FactValue | None = None
 
 
-class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """A key of a config file that states a fact; `map` translates its values."""
+Conversion = Literal["family", "count", "sign"]
+
+
+class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True, rename={"as_": "as"}):
+    """A key of a config file that states a fact; `map` translates its values.
+
+    The preflight reads more kinds of settings than `diagnose`: CONTRIBUTING lists them.
+    """
 
     key: str
-    file: str | None = None  # deepspeed | accelerate | model | trainer; None: any
+    file: str | None = None  # deepspeed | accelerate | model | trainer, or a kind of the preflight; None: any
     map: dict[str, FactValue] = {}
     value: FactValue | None = None  # the key's presence alone states this value
+    missing: FactValue | None = None  # what it says that the key is not there (preflight, complete settings only)
+    as_: Conversion | None = None  # family: a model's name; count: how many items a list names; sign: whether > 0
+
+
+class CodePattern(Struct, frozen=True, forbid_unknown_fields=True, rename={"import_": "import", "as_": "as"}):
+    """What a training script imports or calls, and the fact that this states; read from the syntax tree.
+
+    Exactly one of `import` and `call`, as dotted names; `*.name` is a method of whatever object. The value is `value`,
+    or the literal of an argument of the call (its keyword, or its position from 0).
+    """
+
+    import_: str | None = None
+    call: str | None = None
+    argument: str | int | None = None
+    value: FactValue | None = None
+    map: dict[str, FactValue] = {}
+    as_: Conversion | None = None
 
 
 class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,6 +149,8 @@ class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
     means: dict[str, str] = {}  # value → what it says in a sentence
     log: tuple[FactPattern, ...] = ()
     config: tuple[ConfigKey, ...] = ()
+    code: tuple[CodePattern, ...] = ()
+    situation: bool = False  # only a run shows it: no set-up can state it
     telling: float = (
         1.0  # how much a question's mention of it points at an entry; a set-up is mentioned with every failure
     )

@@ -129,6 +129,15 @@ class PathFormat(Struct, frozen=True, forbid_unknown_fields=True):
     example: str
 
 
+class ConfigKeys(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys that a program knows in one section of its config; others it ignores or refuses."""
+
+    file: str  # the kind of config
+    at: str  # dotted path of the section; empty: the top
+    keys: tuple[str, ...]
+    shape: str  # the value of `setup.mismatch` that a misspelt key states
+
+
 class Kb(Struct, frozen=True):
     """Everything in `kb/`, read and typed."""
 
@@ -147,6 +156,7 @@ class Kb(Struct, frozen=True):
     times: tuple[TimeFormat, ...]
     paths: tuple[PathFormat, ...]
     common: tuple[str, ...]  # lines that healthy runs print all the time
+    config_keys: tuple[ConfigKeys, ...] = ()
 
     def fact(self, name: str) -> FactDeclaration | None:
         """Return the declaration of a fact."""

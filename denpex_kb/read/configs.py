@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from denpex_kb.model.facts import Fact, FactDeclaration, FactValue
+from denpex_kb.model.facts import Fact
 from denpex_kb.model.kb import Kb
+from denpex_kb.read.settings import stated
 
 _SUFFIXES = (".json", ".yaml", ".yml")
 MAX_SIZE = 4 << 20
@@ -36,11 +37,11 @@ def read_config(text: str, name: str, kb: Kb, *, named: bool) -> list[Fact] | No
         kb: the declarations of the facts.
         named: whether the user named this file, which makes its facts as good as said.
     """
-    data = _parse(text.removeprefix("\ufeff"), name)
-    kind = _kind(data)
+    data = parse_config(text, name)
+    kind = kind_of(data)
     if kind is None:
         return None
-    facts = [fact for declaration in kb.facts for fact in _stated(declaration, data, kind, text, name, named=named)]
+    facts = list(stated(data, kind, name, kb, lambda key: line_of_key(text, key), named=named, complete=True))
     if kind == "model":
         facts += _model_facts(data, text, name, kb, named=named)
     return facts
@@ -48,16 +49,19 @@ def read_config(text: str, name: str, kb: Kb, *, named: bool) -> list[Fact] | No
 
 def config_kind(text: str, name: str) -> str | None:
     """Say what kind of config a text is: deepspeed, accelerate, model, trainer; None where it is none of them."""
-    return _kind(_parse(text.removeprefix("\ufeff"), name))
+    return kind_of(parse_config(text, name))
 
 
-def _kind(data: Any) -> str | None:
+def kind_of(data: Any) -> str | None:
+    """Say what kind of config some data are, by the keys at their top."""
     if not isinstance(data, dict):
         return None
     return next((kind for kind, keys in _KINDS if keys & data.keys()), None)
 
 
-def _parse(text: str, name: str) -> Any:
+def parse_config(text: str, name: str) -> Any:
+    """Read JSON or YAML; None where the text is neither."""
+    text = text.removeprefix("\ufeff")
     try:
         if name.endswith(".json"):
             return json.loads(text)
@@ -70,36 +74,6 @@ def _parse(text: str, name: str) -> Any:
         if type(error).__module__.startswith("yaml"):
             return None
         raise
-
-
-def _stated(
-    declaration: FactDeclaration, data: dict[str, Any], kind: str, text: str, name: str, *, named: bool
-) -> Iterator[Fact]:
-    for key in declaration.config:
-        if key.file is not None and key.file != kind:
-            continue
-        raw = _at(data, key.key)
-        if raw is None or (isinstance(raw, dict | list) and key.value is None):
-            continue
-        value: FactValue | None = (
-            key.value if key.value is not None else key.map.get(str(raw).lower(), raw if not key.map else None)
-        )
-        if value is None or value == "auto":
-            continue
-        if declaration.type == "int" and isinstance(value, str):
-            if not value.isdigit():
-                continue
-            value = int(value)
-        line = line_of_key(text, key.key)
-        yield Fact(declaration.name, value, "config", name, line, None, f"{key.key}: {raw}"[:200], named)
-
-
-def _at(data: Any, path: str) -> Any:
-    for step in path.split("."):
-        if not isinstance(data, dict) or step not in data:
-            return None
-        data = data[step]
-    return data
 
 
 def line_of_key(text: str, path: str) -> int | None:

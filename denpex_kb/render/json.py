@@ -9,6 +9,7 @@ import msgspec
 from denpex_kb.errors import UsageError
 from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.model.entry import Entry, FrontMatter, Summary
+from denpex_kb.model.preflight import PreflightReport
 
 
 class EntryList(msgspec.Struct, frozen=True):
@@ -28,7 +29,13 @@ def entry_list(entries: Sequence[Summary]) -> str:
     return to_json(EntryList("denpex.entries/1", tuple(entries)))
 
 
-_SCHEMAS: dict[str, type] = {"diagnosis": Diagnosis, "entry": FrontMatter, "entries": EntryList, "whole-entry": Entry}
+_SCHEMAS: dict[str, type] = {
+    "diagnosis": Diagnosis,
+    "entry": FrontMatter,
+    "entries": EntryList,
+    "whole-entry": Entry,
+    "check": PreflightReport,
+}
 
 
 def json_schema(what: str) -> str:
