@@ -9,8 +9,9 @@ from markupsafe import Markup, escape
 
 from denpex_kb.model.diagnosis import Lane, MarkKind, RankState
 from denpex_kb.render.html import visible
-from denpex_kb.render.picture.lanes import KINDS, Picture, ShownLane, Sign, call, named
+from denpex_kb.render.picture.lanes import KINDS, Picture, ShownLane, Sign
 from denpex_kb.render.picture.scale import Tick
+from denpex_kb.render.picture.telling import call, named
 from denpex_kb.render.strip import SIGNS, Shown, binned, shown_state
 
 _HEIGHT = 34
