@@ -205,9 +205,7 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
     )
 
 
-def _describe(
-    database: Any, sources: Sources, fingerprint: str, left_out: list[Finding], preflight: list[str]
-) -> None:
+def _describe(database: Any, sources: Sources, fingerprint: str, left_out: list[Finding], preflight: list[str]) -> None:
     database["meta"].insert_all(
         [
             {"key": "schema", "value": SCHEMA},
