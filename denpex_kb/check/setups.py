@@ -23,6 +23,7 @@ _REFERENCES = (
     "deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config", "config_file", "config",
     "model_name_or_path", "base_model", "model", "model_id_or_path",
 )  # fmt: skip
+_MARKS = ("MOE_LAYER_CLS_NAMES", "moe_layer_cls_names", "moe_cls_names", "z3_leaf_module", "leaf_module")
 _DISTRIBUTED = ("torchrun", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
@@ -87,6 +88,7 @@ class Setups:
         for piece in self._pieces:
             self._by_name.setdefault(piece.text.path.name, []).append(piece)
         self._claimed: set[Path] = set()
+        self._started: set[Path] = set()  # scripts that a launch starts
         self._facts: dict[Path, tuple[list[Fact], list[Settings]]] = {}
         self._stated: dict[str, list[list[Fact]]] = {}
         self._held: dict[str, list[Settings]] = {}
@@ -101,22 +103,26 @@ class Setups:
             for launched in piece.launches:
                 yield self._of_launch(piece, launched)
         for piece in self._pieces:
-            if piece.pods and not piece.launches:
-                for pod in piece.pods:
-                    setup = self._begin(piece)
-                    setup.add(Settings("pod", pod.settings, piece.text.name, lambda _, at=pod.line: at), self._kb)  # type: ignore[misc]
-                    yield setup
+            yield from self._of_pods(piece)
             if piece.settings is not None and piece.settings.kind == "trainer" and piece.text.path not in self._claimed:
                 setup = self._begin(piece)
                 self._attach(setup, piece)
                 yield setup
         for program in self.programs.all():
-            yield self._of_program(program)
+            if program.piece.text.path not in self._started:  # else the launch's variables and options count too
+                yield self._of_program(program)
         for piece in self._pieces:
             if piece.settings is not None and piece.settings.kind in ("deepspeed", "accelerate"):
                 setup = self._begin(piece)
                 self._attach(setup, piece)
                 yield setup
+
+    def _of_pods(self, piece: Piece) -> Iterator[Setup]:
+        """Go through pods whose command says nothing of training."""
+        for pod in piece.pods if not piece.launches else ():
+            setup = self._begin(piece)
+            setup.add(Settings("pod", pod.settings, piece.text.name, lambda _, line=pod.line: line), self._kb)  # type: ignore[misc]
+            yield setup
 
     def _begin(self, piece: Piece) -> Setup:
         setup = Setup(piece.text.name, piece.text.root)
@@ -172,6 +178,7 @@ class Setups:
         setup.facts += _launcher_facts(piece.text.name, launch)
         program = self._script(launch.script, piece) if launch.script is not None else None
         if program is not None:
+            self._started.add(program.piece.text.path)
             self._add_program(setup, program)
         for options in (launch.options, launch.arguments):
             for key in _REFERENCES:
@@ -215,6 +222,11 @@ class Setups:
         setup.facts += [fact for fact in facts if not (trainer_known and fact.name == "trainer")]
         for item in settings:
             setup.add(item, self._kb)
+        if not any(fact.name == "deepspeed.leaf_modules" for fact in facts) and program.contains(*_MARKS):
+            # in a way that the syntax tree does not show, such as a variable of the environment
+            setup.facts.append(
+                Fact("deepspeed.leaf_modules", "set", "code", program.main.name, None, None, "named in code")
+            )
         if not program.imported or self._together:
             for value in dict.fromkeys(program.strings()):
                 for target in self._named(value, program.piece):

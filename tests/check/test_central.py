@@ -189,6 +189,32 @@ def test_accelerate_marks_by_its_config_too(check: Callable[[dict[str, str]], Pr
     assert of_central(check(files)) == []
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"run.sh": "export ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES=MixtralSparseMoeBlock\ntorchrun train.py\n"},
+        {"run.sh": "ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES=MixtralSparseMoeBlock torchrun train.py\n"},
+        {
+            "train.py": 'import os\n\nos.environ["ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES"] = block\n'
+            + hf_trainer()["train.py"]
+        },
+    ],
+    ids=["exported", "in front of the command", "in code"],
+)
+def test_the_variable_of_accelerate_marks_too(
+    files: dict[str, str], check: Callable[[dict[str, str]], PreflightReport]
+) -> None:
+    assert of_central(check({**hf_trainer(), **files})) == []
+
+
+def test_ms_swift_is_told_to_upgrade(check: Callable[[dict[str, str]], PreflightReport]) -> None:
+    command = f"#!/bin/bash\nNPROC_PER_NODE=8 swift sft --model {QWEN} --deepspeed zero3\n"
+
+    (finding,) = of_central(check({"run.sh": command, "requirements.txt": PINS + "ms-swift==3.8.0\n"}))
+
+    assert (finding.line, finding.fix.partition(":")[0]) == (2, "ms-swift")
+
+
 def test_zero2_gets_its_own_warning(check: Callable[[dict[str, str]], PreflightReport]) -> None:
     report = check({**plain(), "ds.json": NUMBERS.replace('"stage": 3', '"stage": 2')})
 
