@@ -4,6 +4,7 @@
 # truth = "dispatch_batches with an IterableDataset whose batches are padded to different widths."
 # expect = ["accelerate-dispatch-batches-shape"]
 # also_ok = ["dataloader-collate-unequal-sizes"]
+# initiating_rank = 0
 # evidence = "Sizes of tensors must match|dispatch_batches"
 # ///
 import torch
