@@ -1,9 +1,10 @@
 # /// case
-# run = "accelerate launch --cpu --num_processes 2 train.py"
+# run = "torchrun --nproc-per-node 2 train.py"
 # form = "log"
 # truth = "dispatch_batches with an IterableDataset whose batches are padded to different widths."
 # expect = ["accelerate-dispatch-batches-shape"]
 # also_ok = ["dataloader-collate-unequal-sizes"]
+# initiating_rank = 0
 # evidence = "Sizes of tensors must match|dispatch_batches"
 # ///
 import torch

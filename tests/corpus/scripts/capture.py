@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the scripts beside this file in small sandboxes and keep what they print as labelled cases.
+"""Run the scripts beside this file (and those that are held out) in small sandboxes and keep what they print as labelled cases.
 
 A script begins with a block of comments in TOML between `# /// case` and `# ///`:
 
@@ -31,6 +31,8 @@ ENVIRONMENTS = {  # name: (folder of the virtual environment, extra PYTHONPATH, 
     "new-tv": ("prov-new", str(ROOT / "prov-tv"), "miniconda3/envs/train"),
     "old": ("prov-old", "", "miniconda3/envs/pt24"),
     "mid": ("prov-mid", "", "venvs/llm"),
+    "old-tf4.52": ("prov-old", str(ROOT / "prov-tf452"), "miniconda3/envs/pt24"),
+    "mid-tb": ("prov-mid", str(ROOT / "prov-tb"), "venvs/llm"),
     "jax": ("prov-jax", "", ".venv"),
     "jaxold": ("prov-jaxold", "", "jaxenv"),
 }
@@ -85,10 +87,10 @@ def pick(case_id: str, what: str, choices: tuple[str, ...]) -> str:
 
 
 def scrub(text: str, pairs: list[tuple[str, str]]) -> str:
-    """Put plausible paths in the place of this machine's."""
+    """Put plausible paths in the place of this machine's, and leave out advertising with addresses of registries."""
     for old, new in pairs:
         text = text.replace(old, new)
-    return text
+    return "".join(line for line in text.splitlines(keepends=True) if "pypi.org" not in line)
 
 
 def cut_as_pasted(text: str, how: str) -> str:
@@ -114,7 +116,8 @@ def cut_as_pasted(text: str, how: str) -> str:
 def labelled(name: str) -> tuple[Path, str, dict]:
     """The script, the case's id and its label; `ID@ENV` means the same script with another set of packages."""
     stem, _, other = name.partition("@")
-    script = HERE / f"{stem}.py"
+    places = (HERE / f"{stem}.py", HERE.parent / "held-out" / "scripts" / f"{stem}.py")
+    script = next((path for path in places if path.exists()), places[0])
     label = read(script)
     return (script, f"{stem}-{other}", {**label, "env": other, "same_run_as": stem}) if other else (script, stem, label)
 
@@ -162,10 +165,12 @@ def run(name: str, out: Path) -> dict:
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )
     shown_path = f"/home/{user}/{shown}"
-    python = subprocess.run([venv / "bin/python", "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True).stdout.strip()
-    pairs = [(str(extensions), f"/home/{user}/.cache/torch_extensions/py311_cpu"), (str(venv), shown_path), (python, shown_path)]
+    ask = "import sys; print(sys.base_prefix, '%d.%d' % sys.version_info[:2])"
+    answer = subprocess.run([venv / "bin/python", "-c", ask], capture_output=True, text=True, check=True).stdout
+    python, python_version = answer.split()
+    pairs = [(str(extensions), f"/home/{user}/.cache/torch_extensions/py_cpu"), (str(venv), shown_path), (python, shown_path)]
     if extra:
-        pairs.insert(0, (extra, next(iter([f"{shown_path}/lib/python3.11/site-packages"]))))
+        pairs.insert(0, (extra, f"{shown_path}/lib/python{python_version}/site-packages"))
     for file in [path for path in work.rglob("*") if path.is_file() and path.stat().st_size < 5_000_000]:
         try:
             file.write_text(scrub(file.read_text(), pairs))
@@ -180,9 +185,9 @@ def keep(case_id: str, label: dict, work: Path, out: Path, status: int, complain
     inputs.mkdir(exist_ok=True)
     wanted = label.get("keep", ["console.log"])
     cut = label.get("cut", "")
-    if wanted == ["console.log"]:
+    if len(wanted) == 1 and "*" not in wanted[0]:
         target = inputs / f"{case_id}.log"
-        target.write_text(cut_as_pasted((work / "console.log").read_text(errors="replace"), cut))
+        target.write_text(cut_as_pasted((work / wanted[0]).read_text(errors="replace"), cut))
         files = [target]
     else:
         target = inputs / case_id
@@ -199,7 +204,7 @@ def keep(case_id: str, label: dict, work: Path, out: Path, status: int, complain
     found = next((line for line in text.splitlines() if re.search(label["evidence"], line)), None)
     case = {
         "id": case_id, "form": label["form"], "input": str(target.relative_to(out)), "truth": label["truth"],
-        "expect": label["expect"], "also_ok": label.get("also_ok", []), "initiating_rank": label.get("initiating_rank"),
+        "expect": label["expect"], "also_ok": label.get("also_ok", []), "initiating_rank": label.get("initiating_rank"), **({"initiating_ranks": label["initiating_ranks"]} if "initiating_ranks" in label else {}),
         "collateral": label.get("collateral"), "evidence": label["evidence"], "evidence_text": (found or "").strip()[:300],
         "source": "reproduced", "difficulty": label.get("difficulty", "medium"), "group": label.get("group", ""),
         "command": label["run"].strip(), "script": f"scripts/{label.get('same_run_as', case_id)}.py", "same_run_as": label.get("same_run_as", case_id), "environment": label.get("env", "new"),

@@ -3,7 +3,7 @@
 # form = "log"
 # truth = "All parameters of the wrapped module are frozen, so DDP has nothing to reduce."
 # expect = ["ddp-no-grad-params"]
-# evidence = "doesn't have any parameters that require a gradient"
+# evidence = "have any parameters? that require"
 # ///
 import torch
 import torch.distributed as dist

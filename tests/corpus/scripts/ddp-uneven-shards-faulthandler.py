@@ -5,7 +5,7 @@
 # truth = "Rank 2's shard has fewer batches; it has left the loop and waits in the barrier before saving, the other two wait in the gradient reduction (stacks by faulthandler)."
 # expect = ["data-uneven-batches-hang"]
 # initiating_rank = 2
-# evidence = "in barrier"
+# evidence = "epoch done, waiting to save"
 # difficulty = "hard"
 # ///
 import faulthandler

@@ -3,6 +3,7 @@
 # form = "log"
 # truth = "Each rank builds its vocabulary from its own shard, rank 3 gets one word more: DDP finds different parameter shapes."
 # expect = ["ddp-params-differ-across-ranks"]
+# initiating_rank = 3
 # also_ok = ["dist-rank-local-exception-kills-job"]
 # evidence = "appears not to match sizes|params in rank|size"
 # difficulty = "hard"

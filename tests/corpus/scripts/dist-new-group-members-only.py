@@ -1,10 +1,10 @@
 # /// case
 # run = "torchrun --nproc-per-node 3 train.py"
 # form = "log"
-# truth = "new_group([0, 1]) is called only by its members; it has to be called by all ranks."
+# truth = "new_group([0, 1]) is called only by its members; the next new_group, called by all three, gets another name on rank 2 and never comes together."
 # expect = ["dist-new-group-not-on-all-ranks"]
 # also_ok = ["dist-store-based-barrier-timeout"]
-# evidence = "new_group|Timed out"
+# evidence = "DistStoreError: wait timeout|Timed out"
 # difficulty = "hard"
 # ///
 import datetime
@@ -20,6 +20,7 @@ if rank in (0, 1):
     group = dist.new_group([0, 1], timeout=limit)
     value = torch.ones(1)
     dist.all_reduce(value, group=group)
-print(f"rank {rank}: waiting for all", flush=True)
-dist.barrier()
+print(f"rank {rank}: building data-parallel group of all", flush=True)
+everyone = dist.new_group([0, 1, 2], timeout=limit)
+dist.all_reduce(torch.ones(1), group=everyone)
 print(f"rank {rank}: done", flush=True)

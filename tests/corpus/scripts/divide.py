@@ -2,8 +2,8 @@
 """Add captured cases to dev/ and held-out/: a third of each family is set aside, before anything is scored.
 
 Within a family (hub of the first expected entry) the new runs are ordered by a hash of a fixed seed and their name; the
-first ones go to the held-out part until a third of the family, old and new together, lies there. Cases that have been
-placed stay where they are. Usage: divide.py CAPTURED [FAILURES.jsonl] [ID ...]
+first ones go to the held-out part until a third of the family, old and new together, lies there; their scripts, which tell
+the answer, move there with them. Cases that have been placed stay where they are. Usage: divide.py CAPTURED [FAILURES.jsonl] [ID ...]
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main() -> None:
     wanted = {word for word in words if not word.endswith(".jsonl")}
     parts = {part: [json.loads(line) for line in (CORPUS / part / "cases.jsonl").read_text().splitlines()] for part in ("dev", "held-out")}
     placed = {case["id"] for cases in parts.values() for case in cases}
+    side = {case["run"]: part for part, cases in parts.items() for case in cases}
     new = defaultdict(lambda: defaultdict(list))
     for path in sorted((captured / "labels").glob("*.json")):
         case = json.loads(path.read_text())
@@ -45,19 +46,24 @@ def main() -> None:
         case["run"] = "provoked:" + case.pop("same_run_as", case["id"])
         new[case["family"]][case["run"]].append(case)
     split = json.loads((CORPUS / "split.json").read_text())
+    (CORPUS / "held-out" / "scripts").mkdir(exist_ok=True)
     for family, runs in sorted(new.items()):
         dev, held = (sum(case["family"] == family for case in parts[part]) for part in ("dev", "held-out"))
         aside = max(0, round((dev + held + sum(map(len, runs.values()))) / 3) - held)
         order = sorted(runs, key=lambda run: hashlib.sha256((SEED + run).encode()).hexdigest())
         counts = {"dev": 0, "held-out": 0}
-        for run in order:
-            part = "held-out" if counts["held-out"] < aside else "dev"
+        for run in sorted(order, key=lambda run: run not in side):  # a run that has a side keeps it
+            part = side.get(run) or ("held-out" if counts["held-out"] + len(runs[run]) <= aside else "dev")
             for case in runs[run]:
                 counts[part] += 1
                 parts[part].append(case)
                 source, target = captured / case["input"], CORPUS / part / case["input"]
                 shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         print(f"{family}: {counts['dev']} dev, {counts['held-out']} held out")
+    for case in parts["held-out"]:
+        script = CORPUS / case.get("script", "") if case.get("origin") == "provoked" else None
+        if script and script.exists():
+            script.rename(CORPUS / "held-out" / "scripts" / script.name)
     for part, cases in parts.items():
         with (CORPUS / part / "cases.jsonl").open("a") as book:
             book.writelines(json.dumps(case, ensure_ascii=False) + "\n" for case in cases if case["id"] not in placed)

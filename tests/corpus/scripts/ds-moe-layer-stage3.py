@@ -5,7 +5,7 @@
 # form = "log"
 # truth = "DeepSpeed's own MoE layer is used with ZeRO stage 3, which it does not support."
 # expect = ["deepspeed-moe-native-zero3"]
-# evidence = "MoE not supported with Stage 3"
+# evidence = "AssertionError: MoE not supported with Stage 3"
 # ///
 import deepspeed
 import torch

@@ -5,7 +5,7 @@
 # truth = "A CUDA extension is built where no CUDA toolkit is installed (CUDA_HOME unset, no nvcc)."
 # expect = ["env-cuda-home-not-set"]
 # also_ok = ["env-ninja-missing"]
-# evidence = "CUDA_HOME environment variable is not set"
+# evidence = "^OSError: CUDA_HOME"
 # ///
 import os
 

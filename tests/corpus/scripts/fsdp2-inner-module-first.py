@@ -3,7 +3,7 @@
 # form = "log"
 # truth = "A sharded inner block is run once on its own before the root model's first forward."
 # expect = ["fsdp2-root-forward-first"]
-# evidence = "lazily initialized|root"
+# evidence = "RuntimeError: FSDP state has already been lazily"
 # ///
 import torch
 import torch.distributed as dist

@@ -1,7 +1,7 @@
 # /// case
 # run = "torchrun --nproc-per-node 2 --max-restarts 2 train.py; echo \"exit code $?\""
 # form = "log"
-# truth = "Rank 0 fails once with a transient error (drill), the agent restarts both workers, they resume from the checkpoint and finish: no open failure."
+# truth = "Rank 0 fails once with a transient error (drill), the agent restarts both workers (twice with torch 2.13, whose second attempt falls while gloo reconnects), they resume from the checkpoint and finish: no open failure."
 # expect = ["NONE"]
 # evidence = "exit code 0"
 # difficulty = "hard"

@@ -6,7 +6,7 @@
 # cut = "traceback"
 # truth = "The last batch of 10 rows is put on a mesh axis of 4 devices."
 # expect = ["jax-sharding-mismatch"]
-# evidence = "divisible"
+# evidence = "^jax._src.sharding.IndivisibleError"
 # ///
 import jax
 import jax.numpy as jnp

@@ -4,7 +4,7 @@
 # cut = "traceback"
 # truth = "Only the wrapper's traceback was pasted: CalledProcessError says nothing of the failure itself."
 # expect = ["accelerate-launch-wrapper-error"]
-# evidence = "subprocess.CalledProcessError"
+# evidence = "^subprocess.CalledProcessError"
 # ///
 import sys
 

@@ -1,6 +1,6 @@
 # /// case
 # env = "ds-0.18.4"
-# run = "deepspeed --num_gpus 2 --bind_cores_to_rank train.py --lr 1e-4"
+# run = "python -m deepspeed.launcher.runner --num_gpus 2 train.py --lr 1e-4"
 # form = "log"
 # truth = "The deepspeed launcher passes --local_rank, which the script's argparse does not know."
 # expect = ["torchrun-local-rank-argument"]

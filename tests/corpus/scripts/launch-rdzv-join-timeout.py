@@ -3,6 +3,6 @@
 # form = "log"
 # truth = "The second node never joins the rendezvous."
 # expect = ["torchrun-rdzv-timeout"]
-# evidence = "RendezvousTimeoutError"
+# evidence = "^torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError"
 # ///
 print("never reached")

@@ -7,7 +7,7 @@
 # truth = "The checkpoint was written to a folder that only node 0 has; ranks 2 and 3 on node 1 do not find it."
 # expect = ["checkpoint-node-local-dir-missing-on-other-ranks"]
 # also_ok = ["data-file-or-checkpoint-path-not-found"]
-# initiating_rank = 2
+# initiating_ranks = [2, 3]
 # evidence = "No such file or directory: 'ckpt/last.pt'"
 # difficulty = "hard"
 # ///

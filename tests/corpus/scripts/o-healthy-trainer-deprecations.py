@@ -4,7 +4,7 @@
 # form = "log"
 # truth = "Healthy Trainer run of older versions: FutureWarnings, 'weights not initialized', no CUDA; finished."
 # expect = ["NONE"]
-# evidence = "train_runtime"
+# evidence = "exit code 0"
 # ///
 import torch
 from datasets import Dataset

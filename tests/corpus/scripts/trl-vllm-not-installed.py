@@ -5,7 +5,7 @@
 # cut = "traceback"
 # truth = "use_vllm=True without vLLM installed."
 # expect = ["env-python-package-missing"]
-# evidence = "vLLM is not available|vllm"
+# evidence = "^ImportError: vLLM is not available"
 # ///
 from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers

@@ -5,6 +5,7 @@
 # truth = "A thread of the parent holds a lock (a cache's) while the DataLoader forks its workers; the copies wait for ever."
 # expect = ["dataloader-fork-deadlock"]
 # evidence = "__getitem__"
+# also_ok = ["STALLED"]
 # difficulty = "hard"
 # ///
 import threading
