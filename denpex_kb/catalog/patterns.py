@@ -63,7 +63,10 @@ def for_hyperscan(pattern: str, common: str = "") -> bytes:
         pattern: a regular expression of the common subset.
         common: text that healthy runs print all the time.
     """
-    needed = literals(pattern, _RARE, common)
+    try:
+        needed = literals(pattern, _RARE, common)
+    except re.error:  # Hyperscan says what is wrong with it
+        needed = ()
     if needed and all(map(str.isascii, needed)):
         return "|".join(map(re.escape, needed)).encode()
     text = pattern.removeprefix("^")

@@ -35,12 +35,32 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
     that is only drawn again, at the step where it stood, is no progress.
     """
     steps = _Steps()
+    several = _several(seen, rules)
+    bars = {id(item) for item in progress if "bar" in mark_values(item, rules)}
     for item in progress:
-        steps.add(item, _step(item, rules))
+        if id(item) not in bars:
+            steps.add(item, _step(item, rules))
+        elif not several:
+            steps.add(item, None)
+    ends: dict[str, int] = {}  # file → the line that says that the whole command ended well
     for item in seen:
         if "completion" in marks_of(item, rules):
             steps.add(item, float("inf"))
-    return {(item.line.file, item.line.number): steps.advanced_after(item.line) for item in seen}
+            if item.line.rank is None and mark_values(item, rules).get("status") == "0":
+                ends[item.line.file] = item.line.number
+    return {
+        (item.line.file, item.line.number): steps.advanced_after(item.line)
+        or item.line.number < ends.get(item.line.file, 0)
+        for item in seen
+    }
+
+
+def _several(seen: Iterable[Seen], rules: RuleSet) -> bool:
+    """Whether several processes wrote the input: then a bar of one says nothing of an error of another."""
+    return any(
+        item.line.rank is not None or marks_of(item, rules) & {"summary", "teardown", "exit", "collateral"}
+        for item in seen
+    )
 
 
 class _Track:
