@@ -5,20 +5,59 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import hyperscan
 
 CLIP = 4000  # characters of one line that are looked at by Python
 # CSI and OSC sequences, two-character escapes
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,16}[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL_BYTES = bytes(code for code in range(256) if _CONTROLS.match(bytes([code])))
+_LARGE = 64 << 10  # bytes from which on another engine than `re` looks for control characters
+_PIECE = 256 << 10  # bytes that are worth a look of their own
 
 
 def clean(chunk: bytes) -> bytes:
     """Remove escape sequences and control characters; line feeds stay where they were."""
     if b"\x1b" in chunk:
         chunk = _ANSI.sub(b"", chunk)
-    if b"\r" in chunk:
+    if _has_windows_ends(chunk):
         chunk = chunk.replace(b"\r\n", b"\n")
-    return _CONTROLS.sub(b"", chunk) if _CONTROLS.search(chunk) else chunk
+    return chunk.translate(None, _CONTROL_BYTES) if _has_controls(chunk) else chunk
+
+
+def _has_windows_ends(chunk: bytes) -> bool:
+    """Say whether lines end in CR LF; carriage returns are looked for first, of which most logs hold few."""
+    at = chunk.find(b"\r")
+    for _ in range(100):
+        if at < 0:
+            return False
+        if chunk[at + 1 : at + 2] == b"\n":
+            return True
+        at = chunk.find(b"\r", at + 1)
+    return b"\r\n" in chunk
+
+
+def _has_controls(chunk: bytes) -> bool:
+    """Say whether a chunk holds a control character: `re` takes longer over that than the scan for all patterns."""
+    if len(chunk) < _LARGE:
+        return _CONTROLS.search(chunk) is not None
+    found: list[int] = []
+    database, scratch = _controls_database()
+    database.scan(chunk, match_event_handler=lambda index, *_: found.append(index), scratch=scratch.clone())
+    return bool(found)
+
+
+@cache
+def _controls_database() -> tuple[hyperscan.Database, hyperscan.Scratch]:
+    import hyperscan  # nothing small needs it
+
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(expressions=[_CONTROLS.pattern], ids=[0], flags=[hyperscan.HS_FLAG_SINGLEMATCH])
+    return database, hyperscan.Scratch(database)
 
 
 def last_written(line: bytes) -> bytes:
@@ -72,17 +111,23 @@ def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def by_lines(chunks: Iterable[bytes], limit: int = 8 << 20) -> Iterator[bytes]:
     """Regroup a stream into pieces that end at a line feed.
 
-    A line longer than `limit` bytes is cut there, so that memory stays flat.
+    A line longer than `limit` bytes is cut there, so that memory stays flat; small chunks are put together.
     """
-    held = b""
+    held: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        held = held + chunk if held else chunk
-        end = held.rfind(b"\n") + 1
+        size += len(chunk)
+        if size < _PIECE:
+            held.append(chunk)
+            continue
+        end = chunk.rfind(b"\n") + 1
         if end:
-            yield held[:end]
-            held = held[end:]
-        elif len(held) > limit:
-            yield held
-            held = b""
-    if held:
-        yield held
+            yield b"".join((*held, memoryview(chunk)[:end]))
+            held, size = [chunk[end:]], len(chunk) - end
+        elif size > limit:
+            yield b"".join((*held, chunk))
+            held, size = [], 0
+        else:
+            held.append(chunk)
+    if size:
+        yield b"".join(held)
