@@ -19,7 +19,7 @@ def _head(ranks: int) -> Iterator[str]:
         at = f"gpu-node-{node:02d}:{4800 + local}:{4900 + local} [{local}] NCCL INFO"
         yield f"[rank{rank}]: {at} NCCL version 2.21.5+cuda12.4"
         yield f"[rank{rank}]: {at} Bootstrap : Using eth0:10.0.{node}.7<0>"
-        yield f"[rank{rank}]: {at} comm 0x5581 rank {rank} nranks {ranks} cudaDev {local} nvmlDev {local} - Init COMPLETE"
+        yield f"[rank{rank}]: {at} comm 0x55 rank {rank} nranks {ranks} cudaDev {local} nvmlDev {local} - Init COMPLETE"
     yield "[rank0]: torch 2.6.0+cu124, deepspeed 0.16.4, world_size=64, ZeRO stage 2"
 
 
@@ -40,11 +40,14 @@ def _step(step: int, ranks: int, chance: random.Random) -> Iterator[str]:
             )
     if step % 10 == 0:
         yield (
-            f"[rank0]: [{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03d}] [INFO] [logging.py:107:log_dist] [Rank 0] "
+            f"[rank0]: [{stamp}] [INFO] [logging.py:107:log_dist] [Rank 0] "
             f"step={step}, skipped=0, lr=[3e-05, 3e-05], mom=[(0.9, 0.95), (0.9, 0.95)]"
         )
     if step % 100 == 0:
-        yield f"[rank0]:  {step / 1000:.0f}%|\u2588\u258f       | {step}/100000 [{step // 60}:07<1:02:11, 1.90s/it]\r"
+        yield "\r".join(
+            f"[rank0]:  {part / 1000:.0f}%|\u2588\u258f       | {part}/100000 [{part // 60}:07<1:02:11, 1.90s/it]"
+            for part in range(step - 4, step + 1)
+        )
     if step % 200 == 0:
         yield (
             f"[rank0]: [{now:%Y-%m-%d %H:%M:%S},000] [INFO] [loss_scaler.py:190:update_scale] [deepspeed] OVERFLOW! "
@@ -57,8 +60,8 @@ def _step(step: int, ranks: int, chance: random.Random) -> Iterator[str]:
                 f"Saving /ckpt/global_step{step}/zero_pp_rank_{rank}_mp_rank_00_optim_states.pt..."
             )
             yield (
-                f"[rank{rank}]: /opt/venv/lib/python3.11/site-packages/torch/utils/checkpoint.py:87: UserWarning: None of "
-                "the inputs have requires_grad=True. Gradients will be None"
+                f"[rank{rank}]: /opt/venv/lib/python3.11/site-packages/torch/utils/checkpoint.py:87: UserWarning: None "
+                "of the inputs have requires_grad=True. Gradients will be None"
             )
 
 
@@ -69,17 +72,18 @@ def _end(step: int, ranks: int) -> Iterator[str]:
     yield f'[rank{rank}]:   File "/train/train.py", line 20, in <module>'
     yield f"[rank{rank}]:     loss = engine(batch)"
     yield (
-        f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {rank % 8} has a total "
-        "capacity of 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the allocated "
-        "memory 76.20 GiB is allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated."
+        f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {rank % 8} has a "
+        "total capacity of 79.15 GiB of which 1.10 GiB is free. Process 4242 has 78.05 GiB memory in use. Of the "
+        "allocated memory 76.20 GiB is allocated by PyTorch, and 310.50 MiB is reserved by PyTorch but unallocated."
     )
     late = at + timedelta(seconds=600)
     for other in range(ranks):
         if other != rank:
             yield (
-                f"[rank{other}]:[E{late:%m%d %H:%M:%S}.{500000000 + other} ProcessGroupNCCL.cpp:629] [Rank {other}] Watchdog "
-                f"caught collective operation timeout: WorkNCCL(SeqNum={9 * step}, OpType=ALLREDUCE, NumelIn=4194304, "
-                f"NumelOut=4194304, Timeout(ms)=600000) ran for 600{other:03d} milliseconds before timing out."
+                f"[rank{other}]:[E{late:%m%d %H:%M:%S}.{500000000 + other} ProcessGroupNCCL.cpp:629] [Rank {other}] "
+                f"Watchdog caught collective operation timeout: WorkNCCL(SeqNum={9 * step}, OpType=ALLREDUCE, "
+                f"NumelIn=4194304, NumelOut=4194304, Timeout(ms)=600000) ran for 600{other:03d} milliseconds before "
+                "timing out."
             )
 
 
@@ -103,7 +107,9 @@ def write_folder(folder: Path, files: int, lines: int = 40) -> None:
     """Write a folder with one small log for each rank; one rank fails."""
     folder.mkdir()
     for rank in range(files):
-        body = [f"2026-05-03 09:00:{step % 60:02d},000 - INFO - step {step} | loss 2.{step:03d}" for step in range(lines)]
+        body = [
+            f"2026-05-03 09:00:{step % 60:02d},000 - INFO - step {step} | loss 2.{step:03d}" for step in range(lines)
+        ]
         if rank == FAILING:
             body += [line.split("]: ", 1)[1] for line in _end(lines, 64) if line.startswith(f"[rank{FAILING}]:")]
         (folder / f"rank{rank}.log").write_text("\n".join(body) + "\n", encoding="utf-8")

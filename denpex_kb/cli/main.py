@@ -150,20 +150,33 @@ def diagnose(
     ],
     catalog: Catalogs = None,
     hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that scan; one for each processor if not given.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Watch logs that grow; report when the job fails or stalls.")
+    ] = False,
+    stall: Annotated[
+        float, typer.Option(metavar="MINUTES", help="With --follow: silence that counts as a stall.", min=0.01)
+    ] = 10.0,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
     color: ColourOption = Colour.AUTO,
     quiet: QuietOption = False,
 ) -> None:
     """Diagnose logs of any size: who began it, what is collateral, the fix, how to verify it."""
+    from denpex_kb.cli import diagnosing
+
     kb = open_kb(catalog)
-    if [str(path) for path in paths] == ["-"]:
-        diagnosis = kb.diagnose_stream(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), hung=hung)
+    if follow:
+        diagnosis, interrupted = diagnosing.follow(kb, paths, stall * 60.0, hung=hung)
+    elif [str(path) for path in paths] == ["-"]:
+        diagnosis, interrupted = diagnosing.read_pipe(kb, hung=hung)
     else:
-        diagnosis = kb.diagnose(paths, hung=hung)
-    _answer(diagnosis, format, color, quiet=quiet)
+        diagnosis, interrupted = diagnosing.read_paths(kb, paths, jobs, hung=hung)
+    _answer(diagnosis, format, color, quiet=quiet, interrupted=interrupted)
 
 
-def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> None:
+def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool, interrupted: bool = False) -> None:
     if form is Format.JSON:
         from denpex_kb.render.json import to_json
 
@@ -176,6 +189,8 @@ def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> Non
         from denpex_kb.render.terminal import render
 
         out(render(diagnosis, paper(colour), quiet=quiet), cleaned=True)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
     raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 

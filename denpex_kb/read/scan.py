@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
-from threading import local
+from threading import Lock, local
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 KEEP = 4000  # matched lines kept per pattern and file; beyond, they are counted, and the last of each rank is kept
 _FEW = 100  # kept per pattern where a file holds very many
 _VERY_MANY = 40_000  # matched lines of one file
+_WORTH_COMPILING = 1000  # lines at the ends of files, from which on a database of their own finds progress in them
+_SAMPLE = 400  # lines by which prefixes are believed
 _AHEAD = 6  # pieces that are scanned before they are wanted
 TAIL = 256 << 10  # bytes at the end of a file in which progress is looked for
 _FRAME = re.compile(
@@ -52,7 +54,6 @@ class Scanned(Struct, frozen=True):
 
     data: bytes
     hits: list[tuple[int, int]]  # end, pattern
-    lines: int  # line feeds
 
 
 class Scanner:
@@ -63,6 +64,9 @@ class Scanner:
         self._patterns = rules.patterns
         self._database = database
         self._scratch = local()
+        self._progress_database: hyperscan.Database | None = None
+        self._looked_at = 0
+        self._lock = Lock()
         self._prefixes = prefixes
         self.times = times
         self._compiled: dict[int, tuple[re.Pattern[str], re.Pattern[str] | None]] = {}
@@ -73,15 +77,16 @@ class Scanner:
         )
         self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name == "progress")
 
-    def scan(self, chunks: Iterable[bytes], origin: Origin, pool: Executor | None = None) -> Reading:
+    def scan(self, chunks: Iterable[bytes], origin: Origin, pool: Executor | None = None, tail: int = TAIL) -> Reading:
         """Read one log to its end.
 
         Args:
             chunks: its bytes.
             origin: the file.
             pool: threads that scan large logs ahead; without any, this thread does all of it.
+            tail: bytes at its end of which every line is looked at.
         """
-        scan = FileScan(self, origin)
+        scan = FileScan(self, origin, tail)
         for scanned in self._ahead(by_lines(to_utf8(chunks)), pool):
             scan.feed(scanned)
         return scan.finish()
@@ -89,22 +94,30 @@ class Scanner:
     def look(self, piece: bytes) -> Scanned:
         """Clean a piece and find all patterns in it; Hyperscan works without holding the interpreter."""
         data = clean(piece)
-        return Scanned(data, self.hits(data), data.count(b"\n"))
+        return Scanned(data, self.hits(data))
 
     def hits(self, data: bytes) -> list[tuple[int, int]]:
         """Return where which pattern ends, in the order of the places."""
         scratch = getattr(self._scratch, "own", None)
         if scratch is None:
             scratch = self._scratch.own = self._database.scratch.clone()
-        hits: list[tuple[int, int]] = []
-        append = hits.append
-        self._database.scan(
-            data,
-            match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)),
-            scratch=scratch,
-        )
-        hits.sort()
-        return hits
+        return _hits(self._database, scratch, data)
+
+    def progress_at(self, lines: Sequence[bytes]) -> dict[int, Sequence[int]]:
+        """Return which of some lines may be progress, by their place, and the patterns that say so."""
+        self._looked_at += len(lines)
+        if self._looked_at < _WORTH_COMPILING or not self._progress:
+            return dict.fromkeys(range(len(lines)), self._progress)
+        with self._lock:
+            if self._progress_database is None:
+                from denpex_kb.index.progressdb import compile_some  # what small logs need not load
+
+                self._progress_database = compile_some(self._patterns, self._progress)
+            ends = list(accumulate(len(line) + 1 for line in lines))
+            found: dict[int, set[int]] = {}
+            for end, index in _hits(self._progress_database, self._progress_database.scratch, b"\n".join(lines)):
+                found.setdefault(bisect_left(ends, end), set()).add(index)
+        return {place: sorted(indices) for place, indices in found.items()}
 
     def _ahead(self, pieces: Iterable[bytes], pool: Executor | None) -> Iterator[Scanned]:
         """Scan the pieces, a few of them ahead where there are threads for that."""
@@ -151,7 +164,7 @@ class Scanner:
 class FileScan:
     """The state of one pass over one file: pieces are fed in their order, and the reading is taken at the end."""
 
-    def __init__(self, scanner: Scanner, origin: Origin) -> None:
+    def __init__(self, scanner: Scanner, origin: Origin, tail: int = TAIL) -> None:
         """Begin at the first byte of a file."""
         self.scanner = scanner
         self.origin = origin
@@ -161,7 +174,8 @@ class FileScan:
         self.counts: Counter[int] = Counter()
         self.repeats = Repeats()
         self.year: int | None = None
-        self.tail = Tail(TAIL)
+        self.tail_size = tail
+        self.tail = Tail(tail)
         self.line = 1  # the number of the next one
         self.trouble = False  # a line was seen that follows from a failure
         self.before: bytes = b""  # what was printed before the first of these: they may fill the end of the file
@@ -174,12 +188,12 @@ class FileScan:
         piece = scanned.data
         if not self.reading.size:
             sample = piece[: 256 << 10].decode("utf-8", "replace").split("\n")
-            self.prefixes = self.prefixes.sample(sample)
+            self.prefixes = self.prefixes.sample(sample[:: len(sample) // _SAMPLE + 1])
             self.unfolder = Unfolder(self.prefixes)
             self.year = _year(sample)
-        self._piece(piece, self.line, scanned.hits)
-        self.tail.add(piece, self.line)
-        self.line += scanned.lines
+        first = self.line
+        self.line = self._piece(piece, first, scanned.hits)
+        self.tail.add(piece, first)
         self.reading.size += len(piece)
 
     def finish(self) -> Reading:
@@ -229,10 +243,9 @@ class FileScan:
             if reading.last is not None:
                 reading.lasts["rank", origin.rank] = reading.last
 
-    def _piece(self, piece: bytes, first_line: int, hits: list[tuple[int, int]]) -> None:
-        unfolded = (
-            self.unfolder.feed(piece, first_line, self.tail.take()[0]) if self.unfolder.wants(piece) else []
-        )
+    def _piece(self, piece: bytes, first_line: int, hits: list[tuple[int, int]]) -> int:
+        """Take a piece, and return the number of the first line behind it."""
+        unfolded = self.unfolder.feed(piece, first_line, self.tail.take()[0]) if self.unfolder.wants(piece) else []
         told_otherwise = {item.number for item in unfolded if not item.beside}
         seen_before = len(self.reading.seen)
         line, counted = first_line, 0
@@ -243,14 +256,16 @@ class FileScan:
                 continue
             self._matched(piece[start:stop], line, self.reading.size + start, indices, (piece, stop))
             if self.trouble and not self.before:
-                held = piece[max(0, start - TAIL) : start]
-                self.before = (self.tail.take()[0] + held if len(held) == start else held)[-TAIL:] or b"\n"
+                held = piece[max(0, start - self.tail_size) : start]
+                held = self.tail.take()[0] + held if len(held) == start else held
+                self.before = held[-self.tail_size :] or b"\n"
                 self.before_line = line - self.before.count(b"\n")
         if unfolded:
             self._unfolded(unfolded)
             self.reading.seen[seen_before:] = sorted(
                 self.reading.seen[seen_before:], key=lambda seen: (seen.line.number, seen.line.offset)
             )
+        return line + piece.count(b"\n", counted)
 
     def _unfolded(self, unfolded: list[Unfolded]) -> None:
         """Look at lines as the patterns know them, and remember what matches at the lines of the file."""
@@ -400,15 +415,16 @@ class FileScan:
         self._read_lines(tail, first, None)
 
     def _read_lines(self, data: bytes, first: int, stop: int | None) -> None:
-        progress = self.scanner._progress
-        for number, raw in enumerate(data.split(b"\n"), first):
-            if stop is not None and number >= stop:
-                break
-            if not raw.strip():
+        lines = data.split(b"\n")[: None if stop is None else max(stop - first, 0)]
+        progress = self.scanner.progress_at(lines)
+        for place, raw in enumerate(lines):
+            if not raw or raw.isspace():
                 continue
-            line, text = self._line(raw, number, 0)
+            line, text = self._line(raw, first + place, 0)
             self._ended(line)
-            matches = tuple(match for index in progress if (match := self.scanner.check(index, line.text, text)))
+            matches = tuple(
+                match for index in progress.get(place, ()) if (match := self.scanner.check(index, line.text, text))
+            )
             if matches:
                 self.reading.progress.append(Seen(line, matches))
 
@@ -424,6 +440,18 @@ class FileScan:
             reading.lasts["task", line.task] = line
         if line.clock is not None and (not reading.times or reading.times[-1][1] != line.clock):
             reading.times.append((line.number, line.clock))
+
+
+def _hits(database: hyperscan.Database, scratch: hyperscan.Scratch, data: bytes) -> list[tuple[int, int]]:
+    hits: list[tuple[int, int]] = []
+    append = hits.append
+    database.scan(
+        data,
+        match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)),
+        scratch=scratch,
+    )
+    hits.sort()
+    return hits
 
 
 def _lines_hit(piece: bytes, hits: list[tuple[int, int]]) -> Iterator[tuple[int, int, set[int]]]:

@@ -16,6 +16,7 @@ CLIP = 4000  # characters of one line that are looked at by Python
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,16}[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONTROL_BYTES = bytes(code for code in range(256) if _CONTROLS.match(bytes([code])))
+_ODD = bytes(code for code in range(32) if code < 9 or 13 < code < 27 or code > 27)  # ESC begins colours
 _LARGE = 64 << 10  # bytes from which on another engine than `re` looks for control characters
 _PIECE = 256 << 10  # bytes that are worth a look of their own
 
@@ -87,25 +88,37 @@ def is_binary(head: bytes) -> bool:
     if encoding_of(head) != "utf-8" or not head:
         return False
     sample = head[:4096]
-    odd = sum(1 for byte in sample if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
+    odd = len(sample) - len(sample.translate(None, _ODD))
     broken = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
     return odd > 0.1 * len(sample) or (odd > 0.02 * len(sample) and broken > 0.2 * len(sample))
 
 
+class ToUtf8:
+    """Turns a stream of any known encoding into UTF-8; broken bytes are kept, later decoding marks them."""
+
+    def __init__(self) -> None:
+        """Begin: the first chunk tells the encoding."""
+        self._begun = False
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> bytes:
+        """Turn the next chunk."""
+        if not self._begun and chunk:
+            self._begun = True
+            encoding = encoding_of(chunk)
+            if encoding == "utf-8":
+                return chunk.removeprefix(codecs.BOM_UTF8)
+            self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        return chunk if self._decoder is None else self._decoder.decode(chunk, final).encode("utf-8", "replace")
+
+
 def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Turn a stream of any known encoding into UTF-8 (broken bytes are kept; later decoding marks them)."""
-    iterator = iter(chunks)
-    first = next(iterator, b"")
-    encoding = encoding_of(first)
-    if encoding == "utf-8":
-        yield first.removeprefix(codecs.BOM_UTF8)
-        yield from iterator
-        return
-    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    yield decoder.decode(first).encode()
-    for chunk in iterator:
-        yield decoder.decode(chunk).encode()
-    yield decoder.decode(b"", final=True).encode()
+    """Turn a stream of any known encoding into UTF-8."""
+    turn = ToUtf8()
+    for chunk in chunks:
+        yield turn.feed(chunk)
+    if rest := turn.feed(b"", final=True):
+        yield rest
 
 
 def by_lines(chunks: Iterable[bytes], limit: int = 8 << 20) -> Iterator[bytes]:
