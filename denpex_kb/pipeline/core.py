@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from denpex_kb.model.diagnosis import Diagnosis, Frame, TracebackCore
-from denpex_kb.model.display import printable
+from denpex_kb.model.display import one_line, printable
 from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.read.files import part_chunks, read_chunks
 from denpex_kb.read.prefixes import PrefixReader
@@ -122,7 +122,7 @@ def place_of(name: str, paths: Sequence[Path]) -> Path | None:
     name = name.partition(_INSIDE)[0]
     for path in paths:
         for candidate in (path, path / name):
-            if candidate.is_file() and (str(path) == name or candidate != path):
+            if candidate.is_file() and (one_line(str(path)) == name or candidate != path):
                 return candidate
     return None
 

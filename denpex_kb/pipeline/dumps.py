@@ -16,7 +16,6 @@ from denpex_kb.model.rules import RuleSet
 from denpex_kb.model.stacks import Process
 from denpex_kb.read.flight import LIMIT as TRACE_LIMIT
 from denpex_kb.read.flight import Flight, RefusedError, looks_like_trace, read_flight
-from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.stacks import LIMIT as STACK_LIMIT
 from denpex_kb.read.stacks import StackReader, is_json_dump, json_dump_as_text
 
@@ -35,9 +34,9 @@ class Dump(Struct):
 class DumpReader:
     """Reads the dump that one file may be or hold: opened before the scan, closed behind it."""
 
-    def __init__(self, rules: RuleSet, prefixes: PrefixReader) -> None:
-        """Take the patterns by which stacks are known."""
-        self._reader = StackReader(rules, prefixes)
+    def __init__(self, reader: StackReader) -> None:
+        """Take what reads stacks."""
+        self._reader = reader
         self._end = _End()
         self.dump = Dump()
 

@@ -19,6 +19,7 @@ from denpex_kb.read.files import InputFile, Part, binary_reason, open_parts
 from denpex_kb.read.paths import PathReader
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.scan import TAIL, Scanner
+from denpex_kb.read.stacks import StackReader
 from denpex_kb.read.timestamps import TimeReader
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class FileReader:
         kb = index.kb
         self._prefixes = PrefixReader(kb.prefixes)
         self._by_path = PathReader(kb.paths)
+        self._stacks = StackReader(index.rules, self._prefixes)
         self.scanner = Scanner(index.rules, index.database, self._prefixes, TimeReader(kb.times))
 
     def read(
@@ -81,7 +83,7 @@ class FileReader:
         """Read one log."""
         notes: list[str] = []
         origin = self._by_path.read(part.name)
-        dumps = DumpReader(self._index.rules, self._prefixes)
+        dumps = DumpReader(self._stacks)
         opened = dumps.open(chunks, origin, notes)
         if opened is None:
             return FileRead(notes=notes)
@@ -118,7 +120,10 @@ def merged(reads: Iterable[FileRead]) -> tuple[list[FileRead], list[Fact], list[
     return (
         [item for item in held if item.reading is not None],
         [fact for item in held for fact in item.facts],
-        [note for item in held for note in item.notes],
+        [
+            *(note for item in held if item.reading is not None for note in item.reading.notes),
+            *(note for item in held for note in item.notes),
+        ],
     )
 
 

@@ -15,6 +15,7 @@ from typing import IO, cast
 
 from msgspec import Struct
 
+from denpex_kb.model.display import one_line
 from denpex_kb.read.unpack import Budget, Stream, chained, first_chunk, form_of, unpacked
 
 _TAR_AT = 257  # where a tar says that it is one
@@ -167,7 +168,7 @@ def _blocks(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[bytes]:
 def _inner_name(name: str) -> str:
     """Return a member's path without what would climb out of a folder; it only is a name here."""
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "..", ".")]
-    return "/".join(parts)[:400] or "unnamed"
+    return one_line("/".join(parts)[:400]) or "unnamed"
 
 
 def _say_left_out(name: str, count: int, notes: list[str]) -> None:

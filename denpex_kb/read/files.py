@@ -11,6 +11,7 @@ from typing import IO
 from msgspec import Struct
 
 from denpex_kb.errors import InputError
+from denpex_kb.model.display import one_line
 from denpex_kb.read.archives import Member, is_tar, is_zip, tar_members, zip_members
 from denpex_kb.read.text import is_binary
 from denpex_kb.read.unpack import Budget, chained, first_chunk, form_of, unpacked
@@ -89,7 +90,7 @@ def collect(paths: Sequence[Path]) -> tuple[list[InputFile], list[str]]:
         if stat.S_ISDIR(mode):
             files += _walk(path, notes)
         elif stat.S_ISREG(mode):
-            files.append(InputFile(path, str(path), named=True))
+            files.append(InputFile(path, one_line(str(path)), named=True))
         elif stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
             raise InputError(f"{path}: a pipe or device, not a file; pass its output with `denpex diagnose -`")
         else:
@@ -103,7 +104,7 @@ def _walk(root: Path, notes: list[str]) -> list[InputFile]:
     found: list[InputFile] = []
     others = 0
     for folder, folders, names in os.walk(
-        root, followlinks=False, onerror=lambda error: notes.append(f"{error.filename}: {error.strerror}")
+        root, followlinks=False, onerror=lambda error: notes.append(one_line(f"{error.filename}: {error.strerror}"))
     ):
         folders[:] = sorted(name for name in folders if name not in {".git", "__pycache__", "node_modules"})
         for name in sorted(names):
@@ -111,17 +112,17 @@ def _walk(root: Path, notes: list[str]) -> list[InputFile]:
             try:
                 mode = path.stat().st_mode
             except OSError as error:
-                notes.append(f"{path}: {error.strerror}")
+                notes.append(one_line(f"{path}: {error.strerror}"))
                 continue
             if not stat.S_ISREG(mode) or path.suffix.lower() in _PASS_OVER:
                 others += 1
                 continue
             if len(found) >= MAX_FILES:
-                notes.append(f"{root}: more than {MAX_FILES} files; the rest was left out")
+                notes.append(f"{one_line(str(root))}: more than {MAX_FILES} files; the rest was left out")
                 return found
-            found.append(InputFile(path, str(path.relative_to(root)), named=False))
+            found.append(InputFile(path, one_line(str(path.relative_to(root))), named=False))
     if others:
-        notes.append(f"{root}: {others} file{'s' * (others != 1)} that hold no logs passed over")
+        notes.append(f"{one_line(str(root))}: {others} file{'s' * (others != 1)} that hold no logs passed over")
     return found
 
 
@@ -176,9 +177,9 @@ def read_chunks(path: Path, notes: list[str]) -> Iterator[bytes]:
     """Read a file in pieces, unpacked where it is compressed; what cannot be read to the end is noted."""
     try:
         with opened(path) as stream:
-            yield from _unpacked_chunks(stream, path.name, notes)
+            yield from _unpacked_chunks(stream, one_line(path.name), notes)
     except OSError as error:
-        notes.append(f"{path.name}: cannot be opened: {error.strerror or error}")
+        notes.append(f"{one_line(path.name)}: cannot be opened: {error.strerror or error}")
 
 
 def part_chunks(path: Path, member: str) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from denpex_kb.model.facts import Fact, FactValue
 from denpex_kb.model.rules import RuleSet, ScanPattern
 from denpex_kb.read.headings import apply_headings
 from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.read.reports import without_reports
 from denpex_kb.read.tail import Repeats, Tail
 from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
 from denpex_kb.read.timestamps import TimeReader
@@ -203,7 +204,7 @@ class FileScan:
         self.reading.counts = dict(self.counts)
         self._read_tail()
         self._named_by_path()
-        return apply_headings(self.reading, self.patterns)
+        return apply_headings(without_reports(self.reading, self.patterns), self.patterns)
 
     def so_far(self) -> Reading:
         """Return what was seen so far; more can be fed."""

@@ -55,7 +55,8 @@ def opened(path: Path) -> tuple[dict[str, bytes], list[str]]:
     return parts, notes
 
 
-RANKS = {"job/rank0.log": STEPS.encode(), "job/rank1.log": STEPS.encode(), "job/rank2.log": OOM[:0].encode()}
+FLOOD = b"step 1\n" * (3 << 20)
+RANKS = {"job/rank0.log": STEPS.encode(), "job/rank1.log": STEPS.encode()}
 RANKS["job/rank2.log"] = OOM.replace("[rank1]: ", "").encode()
 PACKS = [
     pytest.param("logs.tar", tar_of, same, id="tar"),
@@ -156,13 +157,13 @@ def test_a_link_in_a_zip_is_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        pytest.param("bomb.tar.gz", gzip.compress(tar_of({"zeros.log": bytes(24 << 20)})), id="tar.gz"),
-        pytest.param("bomb.tar.xz", lzma.compress(tar_of({"zeros.log": bytes(24 << 20)})), id="tar.xz"),
-        pytest.param("bomb.tar.zst", zst(tar_of({"zeros.log": bytes(24 << 20)})), id="tar.zst"),
-        pytest.param("bomb.zip", zip_of({"zeros.log": bytes(24 << 20)}), id="zip"),
-        pytest.param("bomb.zip", zip_of({"a.log.gz": gzip.compress(bytes(24 << 20))}), id="gz in zip"),
-        pytest.param("bomb.zip", zip_of({"a.zip": zip_of({"b.log": bytes(24 << 20)})}), id="zip in zip"),
-        pytest.param("bomb.log.gz", gzip.compress(gzip.compress(bytes(24 << 20))), id="gz in gz"),
+        pytest.param("bomb.tar.gz", gzip.compress(tar_of({"zeros.log": FLOOD})), id="tar.gz"),
+        pytest.param("bomb.tar.xz", lzma.compress(tar_of({"zeros.log": FLOOD})), id="tar.xz"),
+        pytest.param("bomb.tar.zst", zst(tar_of({"zeros.log": FLOOD})), id="tar.zst"),
+        pytest.param("bomb.zip", zip_of({"zeros.log": FLOOD}), id="zip"),
+        pytest.param("bomb.zip", zip_of({"a.log.gz": gzip.compress(FLOOD)}), id="gz in zip"),
+        pytest.param("bomb.zip", zip_of({"a.zip": zip_of({"b.log": FLOOD})}), id="zip in zip"),
+        pytest.param("bomb.log.gz", gzip.compress(gzip.compress(FLOOD)), id="gz in gz"),
     ],
 )
 def test_a_bomb_is_cut_off_and_named_and_the_rest_is_diagnosed(
@@ -208,9 +209,7 @@ def test_archives_in_archives_are_opened_a_few_levels_deep_and_no_more(tmp_path:
         pytest.param("cut.tar.gz", gzip.compress(tar_of(RANKS))[:-60], id="tar.gz cut short"),
         pytest.param("cut.zip", zip_of(RANKS)[:-30], id="zip without its end"),
         pytest.param("liar.zip", zip_of(RANKS)[:-10] + struct.pack("<LLH", 0x7FFFFFFF, 0, 0), id="zip that lies"),
-        pytest.param(
-            "flip.zip", zip_of(RANKS).replace(b"\x00\x08\x00", b"\x63\x08\x00", 1), id="zip with broken fields"
-        ),
+        pytest.param("flip.zip", zip_of(RANKS)[:60] + b"XXXX" + zip_of(RANKS)[64:], id="zip with broken contents"),
     ],
 )
 def test_a_broken_archive_is_said_and_does_not_stop_the_rest(
