@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -118,7 +117,7 @@ class Watch:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[Path]:
+def log(tmp_path: Path) -> Path:
     path = tmp_path / "logs" / "rank0.log"
     path.parent.mkdir()
     path.write_text(STEP.format(1, 1))
