@@ -1,13 +1,15 @@
-"""Feeds readers what nobody would write: `python -m tests.fuzz READER --minutes 10`; what it finds lands in tests/finds.
+"""Feeds readers what nobody would write: `python -m tests.fuzz READER --minutes 10`.
 
 An input is a find when a reader raises what is no `DenpexError`, takes longer than `SLOW` seconds, or makes the process
-grow by more than `GROWTH`. Every find is run again by the tests. With atheris installed, `--coverage` lets it choose the
-inputs by the lines of code that they reach; otherwise catalog samples and healthy logs are mutated.
+grow by more than `GROWTH`. Finds are kept in `tests/finds`, and the tests run every one of them again. With atheris
+installed, `--coverage` lets it choose the inputs by the lines of code that they reach; otherwise catalog samples and
+healthy logs are mutated.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import hashlib
 import io
@@ -97,10 +99,8 @@ def stacks(data: bytes) -> None:
 
 def flight(data: bytes) -> None:
     """Read a flight-recorder trace, as a pickle or JSON."""
-    try:
+    with contextlib.suppress(RefusedError):
         read_flight(data, "trace_rank_3", None)
-    except RefusedError:
-        pass
 
 
 def configs(data: bytes) -> None:
@@ -295,6 +295,12 @@ def smallest(target: Target, data: bytes, seconds: float = 20.0) -> bytes:
     return data
 
 
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Fuzz one reader for some minutes; the exit status is 1 where something was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -310,7 +316,7 @@ def main() -> None:
     seed = random.SystemRandom().randrange(1 << 30) if wanted.seed is None else wanted.seed
     chance = random.Random(seed)
     held = seeds(wanted.reader)
-    print(f"{wanted.reader}: {len(held)} inputs to begin with, seed {seed}")
+    say(f"{wanted.reader}: {len(held)} inputs to begin with, seed {seed}")
     target(held[0])  # what is loaded once is no growth
     until = time.monotonic() + 60 * wanted.minutes
     tried, found = 0, {}
@@ -320,15 +326,15 @@ def main() -> None:
         wrong = fault(target, data)
         if wrong is not None and wrong[:60] not in found:
             found[wrong[:60]] = path = keep(wanted.reader, smallest(target, data))
-            print(f"found: {wrong}\n  {path}", flush=True)
+            say(f"found: {wrong}\n  {path}")
         elif wrong is None and chance.random() < 0.02:
             held.append(data)
-    print(f"{wanted.reader}: {tried} inputs, {len(found)} found")
+    say(f"{wanted.reader}: {tried} inputs, {len(found)} found")
     sys.exit(1 if found else 0)
 
 
 def _with_atheris(reader: str, target: Target, minutes: float) -> None:
-    import atheris
+    import atheris  # type: ignore[import-not-found,unused-ignore,import-untyped]
 
     atheris.instrument_all()
 
