@@ -14,7 +14,12 @@ from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.pipeline.question import diagnose_question, looks_like_log
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from threading import Event
+
     from denpex_kb.model.events import Seen
+    from denpex_kb.pipeline.follow import Follower
+    from denpex_kb.pipeline.gather import Progress
     from denpex_kb.pipeline.logs import LogDiagnoser
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -56,19 +61,32 @@ class KnowledgeBase:
             return self._with_core(self._logs.text(text), text)
         return diagnose_question(text, self.index, self._quoted)
 
-    def diagnose(self, paths: Paths, *, hung: bool = False) -> Diagnosis:
-        """Diagnose log files, folders of per-rank logs, stack dumps, with configs beside them.
+    def diagnose(
+        self,
+        paths: Paths,
+        *,
+        hung: bool = False,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        stop: Event | None = None,
+    ) -> Diagnosis:
+        """Diagnose log files, folders and archives of per-rank logs, stack dumps, with configs beside them.
 
         Args:
             paths: one path or several.
             hung: the user says that the job hangs.
+            jobs: threads that scan large logs; one for each processor where None.
+            executor: where whole files are read instead: threads, processes, or machines that see the same paths.
+            progress: is told how many bytes were read, and of how many.
+            stop: when set, the reading ends, and what was read until then is diagnosed.
 
         Raises:
             InputError: nothing can be read there.
         """
         several = [paths] if isinstance(paths, str | PathLike) else list(paths)
         named = [Path(path) for path in several]
-        diagnosis = self._logs.paths(named, hung=hung)
+        diagnosis = self._logs.paths(named, hung=hung, jobs=jobs, executor=executor, progress=progress, stop=stop)
         if not self._wants_core(diagnosis):
             return diagnosis
         from denpex_kb.pipeline.core import read_core
@@ -85,6 +103,30 @@ class KnowledgeBase:
             InputError: the stream is empty or no text.
         """
         return self._logs.stream(chunks, name, hung=hung)
+
+    def follow(self, paths: Paths, *, stall: float = 600.0, hung: bool = False) -> Follower:
+        """Watch logs that grow: `.run(stop)` returns a diagnosis when the job has failed, has ended or stalls.
+
+        Args:
+            paths: one path or several.
+            stall: seconds in which nothing is written, that count as a stall.
+            hung: the user says already that the job hangs.
+
+        Raises:
+            InputError: a path does not exist.
+        """
+        from denpex_kb.pipeline.follow import Follower
+        from denpex_kb.read.paths import PathReader
+
+        named = [Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else list(paths))]
+        return Follower(
+            self._logs,
+            PathReader(self.index.kb.paths),
+            named,
+            lambda hangs: self.diagnose(named, hung=hangs),
+            stall=stall,
+            hung=hung,
+        )
 
     def entry(self, entry_id: str) -> Entry:
         """Return an entry by id or alias.

@@ -115,7 +115,7 @@ def test_a_gz_cut_short_is_diagnosed_as_far_as_it_goes_and_that_is_said(
 
 
 def test_a_gzip_bomb_is_cut_off_and_named(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("denpex_kb.read.files.MAX_UNPACKED", 8 << 20)
+    monkeypatch.setattr("denpex_kb.read.unpack.MAX_UNPACKED", 8 << 20)
     path = tmp_path / "bomb.log.gz"
     path.write_bytes(gzip.compress(b"step 1\n" * (4 << 20)))
     notes = kb.diagnose(path).input.notes

@@ -152,6 +152,15 @@ def diagnose(
     ],
     catalog: Catalogs = None,
     hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that scan; one for each processor if not given.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Watch logs that grow; report when the job fails or stalls.")
+    ] = False,
+    stall: Annotated[
+        float, typer.Option(metavar="MINUTES", help="With --follow: silence that counts as a stall.", min=0.01)
+    ] = 10.0,
     html: HtmlOption = None,
     browser: OpenOption = False,
     format: FormatOption = Format.TEXT,  # noqa: A002 (the option's name)
@@ -159,20 +168,30 @@ def diagnose(
     quiet: QuietOption = False,
 ) -> None:
     """Diagnose logs of any size: who began it, what is collateral, the fix, how to verify it."""
+    from denpex_kb.cli import diagnosing
+
     target = page_target(html, wanted=browser)
     kb = open_kb(catalog)
-    if [str(path) for path in paths] == ["-"]:
-        diagnosis = kb.diagnose_stream(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), hung=hung)
+    if follow:
+        diagnosis, interrupted = diagnosing.follow(kb, paths, stall * 60.0, hung=hung)
+    elif [str(path) for path in paths] == ["-"]:
+        diagnosis, interrupted = diagnosing.read_pipe(kb, hung=hung)
     else:
-        diagnosis = kb.diagnose(paths, hung=hung)
+        diagnosis, interrupted = diagnosing.read_paths(kb, paths, jobs, hung=hung)
     _print(diagnosis, format, color, quiet=quiet)
     if target is not None:  # after the answer, so that a full disk does not take it
         write_page(diagnosis, paths, target, browser=browser)
-    raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
+    _leave(diagnosis, interrupted=interrupted)
 
 
 def _answer(diagnosis: Any, form: Format, colour: Colour, *, quiet: bool) -> None:
     _print(diagnosis, form, colour, quiet=quiet)
+    _leave(diagnosis)
+
+
+def _leave(diagnosis: Any, *, interrupted: bool = False) -> None:
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
     raise typer.Exit(Exit.RECOGNISED if diagnosis.recognised else Exit.NOTHING)
 
 

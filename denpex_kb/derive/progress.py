@@ -36,9 +36,8 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
     """
     steps = _Steps()
     several = _several(seen, rules)
-    bars = {id(item) for item in progress if "bar" in mark_values(item, rules)}
     for item in progress:
-        if id(item) not in bars:
+        if "progress" in marks_of(item, rules):
             steps.add(item, _step(item, rules))
         elif not several:
             steps.add(item, None)

@@ -9,11 +9,10 @@ import msgspec
 from denpex_kb.catalog.literals import literals
 from denpex_kb.hub.library import Library
 from denpex_kb.index.build import make_rules
-from denpex_kb.index.scandb import UNSCANNED_MARKS
 from denpex_kb.match import weights
 from denpex_kb.model.conditions import Condition
 from denpex_kb.model.kb import ModelFamily
-from denpex_kb.model.rules import Rule, ScanPattern
+from denpex_kb.model.rules import UNSCANNED_MARKS, Rule, ScanPattern
 
 SCHEMA = "denpex.rules/1"
 

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 import hyperscan
 
 from denpex_kb.catalog.patterns import FLAGS, for_hyperscan
-from denpex_kb.model.rules import ScanPattern
-
-# Counting progress lines in the scan would cost a callback for most lines of a log; `read.tail` looks at them instead.
-UNSCANNED_MARKS = frozenset({"progress"})
+from denpex_kb.model.rules import UNSCANNED_MARKS, ScanPattern
 
 
 def scanned(pattern: ScanPattern) -> bool:

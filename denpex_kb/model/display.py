@@ -16,6 +16,8 @@ _UNSAFE = re.compile(
 
 def printable(text: str) -> str:
     """Make one line safe to print: control, bidirectional and invisible characters become visible marks."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", " "))
 
 

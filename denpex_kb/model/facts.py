@@ -47,15 +47,16 @@ class FactSet:
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         """Collect facts; equal ones from the same place are kept once."""
         self._by_name: dict[str, list[Fact]] = {}
+        self._known: set[tuple[str, FactValue, int | None, Origin]] = set()
         for fact in facts:
             self.add(fact)
 
     def add(self, fact: Fact) -> None:
         """Add one fact."""
         held = self._by_name.setdefault(fact.name, [])
-        if not any(
-            other.value == fact.value and other.rank == fact.rank and other.origin == fact.origin for other in held
-        ):
+        key = (fact.name, fact.value, fact.rank, fact.origin)
+        if key not in self._known:
+            self._known.add(key)
             held.append(fact)
 
     def values(self, name: str) -> list[FactValue]:

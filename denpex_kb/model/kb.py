@@ -31,6 +31,7 @@ MarkClass = Literal[
     "start",  # an attempt begins
     "restart",  # the launcher starts the workers again
     "progress",  # a step was completed
+    "alive",  # no step of training, but the process went on
     "completion",  # the run ended well
     "exit",  # a process ended with a code
 ]

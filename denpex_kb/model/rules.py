@@ -13,6 +13,10 @@ from denpex_kb.model.facts import FactValue
 Target = Literal["signature", "mark", "fact"]
 
 
+# Counting lines of progress in the scan would cost a callback for most lines of a log; they are looked for at its end.
+UNSCANNED_MARKS = frozenset({"progress", "alive"})
+
+
 class ScanPattern(Struct, frozen=True, array_like=True):
     """One pattern of the scan, and what a match of it states."""
 

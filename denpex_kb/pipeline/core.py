@@ -10,14 +10,15 @@ from pathlib import Path
 from msgspec import structs
 
 from denpex_kb.model.diagnosis import Diagnosis, Frame, TracebackCore
-from denpex_kb.model.display import printable
+from denpex_kb.model.display import one_line, printable
 from denpex_kb.model.secrets import hide_secrets
-from denpex_kb.read.files import read_chunks
+from denpex_kb.read.files import part_chunks, read_chunks
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
 from denpex_kb.read.unfold import unfold_lines
 
 _WINDOW = 600  # lines before the error in which its traceback begins
+_INSIDE = "!/"  # between an archive and what is in it
 _MOST_OWN = 8
 _MOST_LIBRARY = 3
 _FRAME = re.compile(r'^\s*File "([^"]{1,500})", line (\d{1,9})(?:, in (.{1,200}))?')
@@ -117,10 +118,11 @@ def lines_before(chunks: Iterable[bytes], number: int) -> list[str]:
 
 
 def place_of(name: str, paths: Sequence[Path]) -> Path | None:
-    """Find the file that a diagnosis names among the paths that the user gave."""
+    """Find the file that a diagnosis names among the paths that the user gave; of a member, its archive."""
+    name = name.partition(_INSIDE)[0]
     for path in paths:
         for candidate in (path, path / name):
-            if candidate.is_file() and (str(path) == name or candidate != path):
+            if candidate.is_file() and (one_line(str(path)) == name or candidate != path):
                 return candidate
     return None
 
@@ -131,4 +133,6 @@ def read_core(diagnosis: Diagnosis, paths: Sequence[Path], reader: PrefixReader)
     path = place_of(error.file, paths) if error is not None else None
     if error is None or path is None:
         return diagnosis
-    return add_core(diagnosis, lines_before(read_chunks(path, []), error.line), reader)
+    _, inside, member = error.file.partition(_INSIDE)
+    chunks = part_chunks(path, inside + member) if inside else read_chunks(path, [])
+    return add_core(diagnosis, lines_before(chunks, error.line), reader)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from denpex_kb.derive.attempts import number_attempts
 from denpex_kb.derive.began import Began, who_began
-from denpex_kb.derive.blocks import group_blocks
+from denpex_kb.derive.blocks import group_blocks, marks_of
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.course import Sources, course_of
 from denpex_kb.derive.incidents import split
@@ -31,13 +32,15 @@ from denpex_kb.model.diagnosis import Diagnosis, InputInfo
 from denpex_kb.model.events import Origin, Reading, Seen
 from denpex_kb.model.facts import Fact, FactSet
 from denpex_kb.pipeline.assemble import Piece, Pieces, assemble
-from denpex_kb.pipeline.dumps import Dumps
-from denpex_kb.read.configs import MAX_SIZE, looks_like_config, read_config
-from denpex_kb.read.files import InputFile, binary_reason, collect, read_chunks, unpacked_stream
-from denpex_kb.read.paths import PathReader
-from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.pipeline.dumps import locate_dumps, processes_of
+from denpex_kb.pipeline.gather import Gathering, Progress
+from denpex_kb.pipeline.reading import FileRead, FileReader, dumps_of, merged
+from denpex_kb.read.files import Part, collect, stream_parts
 from denpex_kb.read.scan import Scanner
-from denpex_kb.read.timestamps import TimeReader
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from threading import Event
 
 
 class Examined(Struct, frozen=True):
@@ -58,35 +61,42 @@ class LogDiagnoser:
         self._index = index
 
     @cached_property
+    def reader(self) -> FileReader:
+        """The reader of files."""
+        return FileReader(self._index)
+
+    @property
     def scanner(self) -> Scanner:
         """The scanner over all patterns."""
-        kb = self._index.kb
-        return Scanner(self._index.rules, self._index.database, PrefixReader(kb.prefixes), TimeReader(kb.times))
+        return self.reader.scanner
 
-    def paths(self, paths: Sequence[Path], *, hung: bool = False) -> Diagnosis:
-        """Diagnose files and folders.
+    def paths(
+        self,
+        paths: Sequence[Path],
+        *,
+        hung: bool = False,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        stop: Event | None = None,
+    ) -> Diagnosis:
+        """Diagnose files and folders; how they are read is said as for `Gathering`.
 
         Raises:
             InputError: nothing can be read under these paths.
         """
         files, notes = collect(paths)
-        by_path = PathReader(self._index.kb.paths)
-        readings: list[Reading] = []
-        facts: list[Fact] = []
-        dumps = self._dumps()
-        for file in files:
-            reading = self._file(file, by_path.read(file.name), facts, notes, dumps)
-            if reading is not None:
-                readings.append(reading)
-        if not any(reading.lines for reading in readings):
+        gathering = Gathering(self.reader, self._index.path, jobs=jobs, executor=executor, progress=progress, stop=stop)
+        reads, facts, more = merged(gathering.read(files))
+        notes += more
+        if not any(item.reading is not None and item.reading.lines for item in reads):
             if facts:
                 raise InputError("only configs were given, no log; a log or a stack dump is needed for a diagnosis")
             raise InputError(
                 f"{', '.join(map(str, paths))}: nothing in there can be read as a log"
                 + "".join(f"\n  {note}" for note in notes)
             )
-        kind = "logs" if len(readings) > 1 else "log"
-        return self._diagnose(readings, facts, notes, kind, dumps, hung=hung)
+        return self.diagnosis(reads, facts, notes, "logs" if len(reads) > 1 else "log", hung=hung)
 
     def examine(self, paths: Sequence[Path], texts: Mapping[str, str], *, hung: bool = False) -> Examined:
         """Read files, folders and pasted texts as one input, up to where the entries are ranked.
@@ -100,48 +110,37 @@ class LogDiagnoser:
             InputError: nothing of it can be read.
         """
         files, notes = collect(paths) if paths else ([], [])
-        by_path = PathReader(self._index.kb.paths)
-        readings: list[Reading] = []
-        facts: list[Fact] = []
-        dumps = self._dumps()
-        for file in files:
-            reading = self._file(file, by_path.read(file.name), facts, notes, dumps)
-            if reading is not None:
-                readings.append(reading)
+        reads, facts, more = merged(Gathering(self.reader, self._index.path).read(files))
+        notes += more
         for name, text in texts.items():
-            stated = read_config(text, name, self._index.kb, named=True) if len(text) < MAX_SIZE else None
-            if stated:
-                facts += stated
-                continue
-            opened = dumps.open((text.encode("utf-8", "replace"),), Origin(name), notes)
-            if opened is not None:
-                readings.append(self.scanner.scan(opened[0], opened[1]))
-                dumps.close(readings[-1])
-        if not any(reading.lines for reading in readings) and not facts:
+            data = text.encode("utf-8", "replace")
+            pasted, stated, more = merged([self.reader.part(Part(name, True, iter((data,))), iter((data,)))])
+            reads += pasted
+            facts += stated
+            notes += more
+        if not any(item.reading is not None and item.reading.lines for item in reads) and not facts:
             raise InputError("nothing in there can be read as a log" + "".join(f"\n  {note}" for note in notes))
-        kind = "logs" if len(readings) > 1 else "log"
-        return self._examine(readings, facts, notes, kind if paths else "text", dumps, hung=hung)
+        kind = "logs" if len(reads) > 1 else "log"
+        return self._examined(reads, facts, notes, kind if paths else "text", hung=hung)
 
     def text(self, text: str, name: str = "pasted text", *, hung: bool = False) -> Diagnosis:
         """Diagnose a pasted log or traceback."""
         return self.stream((text.encode("utf-8", "surrogateescape"),), name, hung=hung)
 
     def stream(self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False) -> Diagnosis:
-        """Diagnose a stream of bytes.
+        """Diagnose a stream of bytes: a log, compressed or not, or a tar of logs.
 
         Raises:
             InputError: the stream is empty or no text.
         """
         notes: list[str] = []
-        dumps = self._dumps()
-        opened = dumps.open(unpacked_stream(chunks), Origin(name), notes)
-        if opened is None:
-            raise InputError(notes[-1])
-        reading = self.scanner.scan(_checked(opened[0], name), opened[1])
-        if not reading.lines:
-            raise InputError(f"{name}: empty; nothing to diagnose")
-        dumps.close(reading)
-        return self._diagnose([reading], [], notes, "text", dumps, hung=hung)
+        held = [self.reader.part(part, part.chunks) for part in stream_parts(chunks, name, notes)]
+        reads, facts, more = merged(held)
+        notes += more
+        if not any(item.reading is not None and item.reading.lines for item in reads):
+            raise InputError(_nothing(name, notes))
+        kind = "logs" if len(reads) > 1 else "text"
+        return self.diagnosis(reads, facts, notes, kind, hung=hung)
 
     def signature_hits(self, text: str) -> dict[str, list[Seen]]:
         """Return which entries' signatures a text matches (a question may quote a message)."""
@@ -151,60 +150,41 @@ class LogDiagnoser:
             for entry, names in collect_hits(reading.seen, self._index.rules).items()
         }
 
-    def _dumps(self) -> Dumps:
-        return Dumps(self._index.rules, PrefixReader(self._index.kb.prefixes))
-
-    def _file(
-        self, file: InputFile, origin: Origin, facts: list[Fact], notes: list[str], dumps: Dumps
-    ) -> Reading | None:
-        opened = dumps.open(read_chunks(file.path, notes), origin, notes)
-        if opened is None:
-            return None
-        chunks, origin = iter(opened[0]), opened[1]
-        first = next(chunks, b"")
-        if not first:
-            if file.named:
-                notes.append(f"{file.name}: empty")
-            return Reading(origin)
-        reason = binary_reason(first)
-        if reason is not None:
-            notes.append(f"{file.name}: {reason}; passed over")
-            return None
-        if looks_like_config(file.name) and len(first) < MAX_SIZE:
-            stated = read_config(first.decode("utf-8", "replace"), file.name, self._index.kb, named=file.named)
-            if stated is not None:
-                facts += stated
-                return None
-        reading = self.scanner.scan(_chain(first, chunks), origin)
-        dumps.close(reading)
-        return reading
-
-    def _diagnose(
+    def diagnosis(
         self,
-        readings: list[Reading],
-        config_facts: list[Fact],
-        notes: list[str],
+        reads: Sequence[FileRead],
+        config_facts: Iterable[Fact],
+        notes: Sequence[str],
         kind: str,
-        dumps: Dumps,
         *,
         hung: bool,
     ) -> Diagnosis:
-        found = self._examine(readings, config_facts, notes, kind, dumps, hung=hung)
+        """Conclude from what was read.
+
+        Args:
+            reads: the logs.
+            config_facts: what configs beside them state.
+            notes: what was left out, and why.
+            kind: what the input is called.
+            hung: the user says that the job hangs.
+        """
+        found = self._examined(reads, config_facts, notes, kind, hung=hung)
         return assemble(found.pieces, found.info, found.facts, found.ranks, self._index)
 
-    def _examine(
+    def _examined(
         self,
-        readings: list[Reading],
-        config_facts: list[Fact],
-        notes: list[str],
+        reads: Sequence[FileRead],
+        config_facts: Iterable[Fact],
+        notes: Sequence[str],
         kind: str,
-        dumps: Dumps,
         *,
         hung: bool,
     ) -> Examined:
         index, rules = self._index, self._index.rules
+        readings = [item.reading for item in reads if item.reading is not None]
+        dumps = dumps_of(reads)
         facts = FactSet(fact for reading in readings for fact in reading.facts)
-        for fact in (*config_facts, *dumps.facts):
+        for fact in (*config_facts, *(fact for dump, _ in dumps for fact in dump.facts)):
             facts.add(fact)
         derive_model_facts(facts, index.kb)
         clocks = Clocks(readings)
@@ -213,8 +193,8 @@ class LogDiagnoser:
         ranks = assign_ranks(readings, rules, facts)
         learn_skew(readings, rules, clocks)
         meanings = {mark.id: mark.note or "" for mark in index.kb.marks}
-        located = dumps.locate(readings, meanings, ranks.world_size, attempts - 1)
-        notes += drop_strangers(readings, dumps.processes, ranks.world_size, rules)
+        located = locate_dumps(dumps, readings, rules, meanings, ranks.world_size, attempts - 1)
+        notes = [*notes, *drop_strangers(readings, processes_of(dumps), ranks.world_size, rules)]
         pieces: list[Pieces] = []
         for number in range(attempts):
             dumped = located if number == attempts - 1 else None
@@ -252,6 +232,7 @@ class LogDiagnoser:
         seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
         progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
         overtaken = overtaken_lines(seen, progress, rules)
+        progress = [item for item in progress if "progress" in marks_of(item, rules)]
         scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, meanings, number)
         scene = located.enter(scene) if located is not None else scene
         began = who_began(scene)
@@ -287,15 +268,7 @@ def _place(began: Began) -> Place:
     )
 
 
-def _chain(first: bytes, rest: Iterable[bytes]) -> Iterable[bytes]:
-    yield first
-    yield from rest
-
-
-def _checked(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
-    iterator = iter(chunks)
-    first = next(iterator, b"")
-    reason = binary_reason(first)
-    if reason is not None:
-        raise InputError(f"{name}: {reason}")
-    return _chain(first, iterator) if first else ()
+def _nothing(name: str, notes: Sequence[str]) -> str:
+    """Say why a stream cannot be diagnosed."""
+    said = [note for note in notes if not note.endswith(": empty")]
+    return said[-1].removesuffix("; passed over") if said else f"{name}: empty; nothing to diagnose"

@@ -1,28 +1,24 @@
-"""Paths → the files to read and their bytes, plain or compressed, bounded."""
+"""Paths → the files to read and their bytes, plain, compressed or in archives."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from pathlib import Path
-from typing import IO, Protocol, cast
+from pathlib import Path, PurePath
+from typing import IO
 
 from msgspec import Struct
 
 from denpex_kb.errors import InputError
-from denpex_kb.model.display import REPORT
+from denpex_kb.model.display import REPORT, one_line
+from denpex_kb.read.archives import Member, is_tar, is_zip, tar_members, zip_members
 from denpex_kb.read.text import is_binary
+from denpex_kb.read.unpack import Budget, chained, first_chunk, form_of, unpacked
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20  # bytes; larger ones do not stay in the processor's cache
 MAX_FILES = 20_000
-MAX_UNPACKED = 8 << 30  # bytes read out of one compressed file
-MAX_RATIO = 2000  # unpacked : packed, beyond the first 64 MiB
+_GROWN = 256 << 20  # bytes that are read beyond the size that a file had when it was opened
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2", ".lzma")
 # What training jobs leave beside their logs and no diagnosis reads.
 _PASS_OVER = frozenset(
@@ -65,7 +61,7 @@ _PASS_OVER = frozenset(
         ".svg",
     ]
 )
-_MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
+_ZIP = (".zip", "")  # other files that are zips inside hold no logs
 
 
 class InputFile(Struct, frozen=True):
@@ -94,7 +90,7 @@ def collect(paths: Sequence[Path]) -> tuple[list[InputFile], list[str]]:
         if stat.S_ISDIR(mode):
             files += _walk(path, notes)
         elif stat.S_ISREG(mode):
-            files.append(InputFile(path, str(path), named=True))
+            files.append(InputFile(path, one_line(str(path)), named=True))
         elif stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
             raise InputError(f"{path}: a pipe or device, not a file; pass its output with `denpex diagnose -`")
         else:
@@ -108,7 +104,7 @@ def _walk(root: Path, notes: list[str]) -> list[InputFile]:
     found: list[InputFile] = []
     others = 0
     for folder, folders, names in os.walk(
-        root, followlinks=False, onerror=lambda error: notes.append(f"{error.filename}: {error.strerror}")
+        root, followlinks=False, onerror=lambda error: notes.append(one_line(f"{error.filename}: {error.strerror}"))
     ):
         folders[:] = sorted(name for name in folders if name not in {".git", "__pycache__", "node_modules"})
         for name in sorted(names):
@@ -116,119 +112,146 @@ def _walk(root: Path, notes: list[str]) -> list[InputFile]:
             try:
                 mode = path.stat().st_mode
             except OSError as error:
-                notes.append(f"{path}: {error.strerror}")
+                notes.append(one_line(f"{path}: {error.strerror}"))
                 continue
             if not stat.S_ISREG(mode) or path.suffix.lower() in _PASS_OVER:
                 others += 1
                 continue
             if len(found) >= MAX_FILES:
-                notes.append(f"{root}: more than {MAX_FILES} files; the rest was left out")
+                notes.append(f"{one_line(str(root))}: more than {MAX_FILES} files; the rest was left out")
                 return found
-            found.append(InputFile(path, str(path.relative_to(root)), named=False))
+            found.append(InputFile(path, one_line(str(path.relative_to(root))), named=False))
     if others:
-        notes.append(f"{root}: {others} file{'s' * (others != 1)} that hold no logs passed over")
+        notes.append(f"{one_line(str(root))}: {others} file{'s' * (others != 1)} that hold no logs passed over")
     return found
+
+
+class Part(Struct, frozen=True):
+    """One log among the inputs: a file, or a member of an archive."""
+
+    name: str
+    named: bool
+    chunks: Iterator[bytes]
+
+
+def open_parts(file: InputFile, notes: list[str]) -> Iterator[Part]:
+    """Open a file, or everything that an archive holds, one after the other; each is read before the next.
+
+    Args:
+        file: what to open.
+        notes: takes what cannot be read, and why.
+    """
+    suffix = file.path.suffix.lower()
+    try:
+        with opened(file.path) as stream:
+            if suffix in _ZIP and is_zip(_peek(stream)):
+                yield from _logs(zip_members(stream, file.name, Budget(_size(stream)), notes), file.name, notes)
+                return
+            chunks = _unpacked_chunks(stream, file.name, notes)
+            yield from _parts(chunks, file, _size(stream), notes)
+    except OSError as error:
+        notes.append(f"{file.name}: cannot be opened: {error.strerror or error}")
+
+
+def _parts(chunks: Iterator[bytes], file: InputFile, size: int, notes: list[str]) -> Iterator[Part]:
+    first = first_chunk(chunks)
+    whole = chained(first, chunks)
+    if not is_tar(first):
+        yield Part(file.name, file.named, whole)
+        return
+    yield from _logs(tar_members(whole, file.name, Budget(size), notes), file.name, notes)
+
+
+def _logs(members: Iterable[Member], name: str, notes: list[str]) -> Iterator[Part]:
+    others = 0
+    for member in members:
+        if PurePath(member.name).suffix.lower() in _PASS_OVER:
+            others += 1
+        else:
+            yield Part(member.name, False, member.chunks)
+    if others:
+        notes.append(f"{name}: {others} file{'s' * (others != 1)} that hold no logs passed over")
 
 
 def read_chunks(path: Path, notes: list[str]) -> Iterator[bytes]:
     """Read a file in pieces, unpacked where it is compressed; what cannot be read to the end is noted."""
     try:
-        with path.open("rb") as stream:
-            head = stream.read(6)
-            stream.seek(0)
-            form = next((form for magic, form in _MAGIC.items() if head.startswith(magic)), None)
-            yield from _plain(stream) if form is None else _bounded(_unpacked(stream, form), path, notes)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        notes.append(f"{path.name}: read only in part: {reason}")
+        with opened(path) as stream:
+            yield from _unpacked_chunks(stream, one_line(path.name), notes)
+    except OSError as error:
+        notes.append(f"{one_line(path.name)}: cannot be opened: {error.strerror or error}")
 
 
-def _plain(stream: IO[bytes]) -> Iterator[bytes]:
-    # read1 hands over what is there: of a file that is cut short, nothing that can be unpacked is lost
-    read = getattr(stream, "read1", stream.read)
-    while chunk := read(CHUNK):
-        yield chunk
-
-
-def _unpacked(stream: IO[bytes], form: str) -> Iterator[bytes]:
-    if form == "zst":
-        import zstandard
-
-        try:
-            unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-            yield from _plain(cast("IO[bytes]", unpacker.stream_reader(stream, read_across_frames=True)))
-        except zstandard.ZstdError as error:
-            raise OSError(None, str(error)) from error
-    elif form == "gz":
-        yield from _plain(cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")))
-    elif form == "xz":
-        with lzma.LZMAFile(stream) as unpacked:
-            yield from _plain(cast("IO[bytes]", unpacked))
-    else:
-        with bz2.BZ2File(stream) as unzipped:
-            yield from _plain(cast("IO[bytes]", unzipped))
-
-
-def _bounded(chunks: Iterable[bytes], path: Path, notes: list[str]) -> Iterator[bytes]:
-    packed = max(path.stat().st_size, 1)
-    total = 0
-    for chunk in chunks:
-        total += len(chunk)
-        if total > MAX_UNPACKED or (total > 64 << 20 and total > packed * MAX_RATIO):
-            notes.append(
-                f"{path.name}: unpacks to more than {total >> 20} MiB from {packed} bytes; the rest was left out"
-            )
+def part_chunks(path: Path, member: str) -> Iterator[bytes]:
+    """Read one member of an archive again; nothing where it is not there any more."""
+    for part in open_parts(InputFile(path, str(path), named=True), []):
+        if part.name.removeprefix(str(path)) == member:
+            yield from part.chunks
             return
-        yield chunk
 
 
-def unpacked_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Unpack a stream that is compressed, such as standard input; any other passes as it is.
+def _unpacked_chunks(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[bytes]:
+    head = _peek(stream)
+    chunks = _plain(stream, name, notes)
+    if form_of(head) is None:
+        return chunks
+    return Budget(_size(stream)).counted(unpacked(chunks, name, notes), name, notes)
+
+
+def _plain(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[bytes]:
+    # A file is read, never mapped: one that is cut short meanwhile just ends. One that grows as fast as it is read
+    # does not go on for ever.
+    left = _size(stream) + _GROWN
+    try:
+        while left > 0 and (chunk := stream.read(CHUNK)):
+            left -= len(chunk)
+            yield chunk
+    except OSError as error:
+        notes.append(f"{name}: read only in part: {error.strerror or error}")
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a regular file; what became a pipe since it was found must not block.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(None, "no regular file any more")
+    return os.fdopen(descriptor, "rb")
+
+
+def _peek(stream: IO[bytes]) -> bytes:
+    head = stream.read(6)
+    stream.seek(0)
+    return head
+
+
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
+
+
+def stream_parts(chunks: Iterable[bytes], name: str, notes: list[str]) -> Iterator[Part]:
+    """Open a stream, such as standard input: as it is, unpacked where it is compressed, or as the tar that it is.
 
     Raises:
         InputError: the stream is compressed and broken from its first bytes on.
     """
-    iterator = iter(chunks)
-    first = next(iterator, b"")
-    form = next((form for magic, form in _MAGIC.items() if first.startswith(magic)), None)
-    if form is None:
-        yield first
-        yield from iterator
+    budget = Budget(0)
+    raw = budget.grow(chunks)
+    first = first_chunk(raw, 6)
+    reading = chained(first, raw)
+    if form_of(first) is not None:
+        reading = budget.counted(unpacked(reading, name, notes), name, notes)
+    head = first_chunk(reading)
+    if first and not head:
+        raise InputError(f"the input is compressed and cannot be unpacked: {'; '.join(notes) or 'nothing is in it'}")
+    if is_tar(head):
+        yield from _logs(tar_members(chained(head, reading), name, budget, notes), name, notes)
         return
-    total = 0
-    unpacker = _unpacker(form)
-    for chunk in chain((first,), iterator):
-        rest = chunk
-        while rest and total <= MAX_UNPACKED:
-            try:
-                piece = unpacker.decompress(rest)
-            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-                if not total:
-                    raise InputError(f"the input is compressed and cannot be unpacked: {error}") from error
-                return
-            total += len(piece)
-            if piece:
-                yield piece
-            rest = unpacker.unused_data if unpacker.eof else b""
-            if unpacker.eof:  # members of one archive, one behind the other
-                unpacker = _unpacker(form)
-
-
-class _Unpacker(Protocol):
-    eof: bool
-    unused_data: bytes
-
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _unpacker(form: str) -> _Unpacker:
-    if form == "zst":
-        import zstandard
-
-        return cast("_Unpacker", zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj())
-    if form == "gz":
-        return cast("_Unpacker", zlib.decompressobj(zlib.MAX_WBITS | 16))
-    return cast("_Unpacker", lzma.LZMADecompressor() if form == "xz" else bz2.BZ2Decompressor())
+    yield Part(name, True, chained(head, reading))
 
 
 def binary_reason(head: bytes) -> str | None:

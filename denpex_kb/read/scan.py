@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import accumulate, chain
+from itertools import accumulate
+from threading import Lock, local
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from denpex_kb.model.display import printable
-from denpex_kb.model.events import Line, Match, Origin, Reading, Seen
+from denpex_kb.model.events import Identity, Line, Match, Origin, Reading, Seen, identity
 from denpex_kb.model.facts import Fact, FactValue
-from denpex_kb.model.rules import RuleSet, ScanPattern
+from denpex_kb.model.rules import UNSCANNED_MARKS, RuleSet, ScanPattern
 from denpex_kb.read.headings import apply_headings
 from denpex_kb.read.prefixes import PrefixReader
+from denpex_kb.read.reports import without_reports
+from denpex_kb.read.tail import Repeats, Tail
 from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
 from denpex_kb.read.timestamps import TimeReader
 from denpex_kb.read.unfold import Unfolded, Unfolder
 from denpex_kb.read.wrapped import MOST_LINES, MOST_TEXT, crosses, joined, wrapped_parts
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     import hyperscan
 
-KEEP = 4000  # matched lines kept per pattern and file; beyond, they are only counted
+KEEP = 4000  # matched lines kept per pattern and file; beyond, they are counted, and the last of each rank is kept
+_FEW = 100  # kept per pattern where a file holds very many
+_VERY_MANY = 40_000  # matched lines of one file
+_WORTH_COMPILING = 1000  # lines at the ends of files, from which on a database of their own finds progress in them
+_SAMPLE = 400  # lines by which prefixes are believed
+_AHEAD = 6  # pieces that are scanned before they are wanted
 TAIL = 256 << 10  # bytes at the end of a file in which progress is looked for
 _FRAME = re.compile(
     r'File "[^"]{1,500}", line \d+|^\s*\S.{0,300} \([^()\s]{1,300}:\d+\)|^\s*#\d+\s+(?:0x[0-9a-f]+ in )?\S|^\s*at \S'
@@ -39,13 +50,24 @@ _EPOCH = datetime(1970, 1, 1)
 _EMITTERS = {"stack": _FRAME, "kernel": _KERNEL}
 
 
+class Scanned(Struct, frozen=True):
+    """A piece of a log, and where which pattern ends in it."""
+
+    data: bytes
+    hits: list[tuple[int, int]]  # end, pattern
+
+
 class Scanner:
-    """Scans logs with one set of patterns."""
+    """Scans logs with one set of patterns; several threads may use it at once."""
 
     def __init__(self, rules: RuleSet, database: hyperscan.Database, prefixes: PrefixReader, times: TimeReader) -> None:
         """Keep the patterns; each is compiled for Python when a line first matches it."""
         self._patterns = rules.patterns
         self._database = database
+        self._scratch = local()
+        self._progress_database: hyperscan.Database | None = None
+        self._looked_at = 0
+        self._lock = Lock()
         self._prefixes = prefixes
         self.times = times
         self._compiled: dict[int, tuple[re.Pattern[str], re.Pattern[str] | None]] = {}
@@ -54,11 +76,66 @@ class Scanner:
             for index, pattern in enumerate(rules.patterns)
             if pattern.target == "mark" and pattern.name == "exception"
         )
-        self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name == "progress")
+        self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name in UNSCANNED_MARKS)
 
-    def scan(self, chunks: Iterable[bytes], origin: Origin) -> Reading:
-        """Read one log to its end."""
-        return apply_headings(_FileScan(self, origin).run(chunks), self._patterns)
+    def scan(self, chunks: Iterable[bytes], origin: Origin, pool: Executor | None = None, tail: int = TAIL) -> Reading:
+        """Read one log to its end.
+
+        Args:
+            chunks: its bytes.
+            origin: the file.
+            pool: threads that scan large logs ahead; without any, this thread does all of it.
+            tail: bytes at its end of which every line is looked at.
+        """
+        scan = FileScan(self, origin, tail)
+        for scanned in self._ahead(by_lines(to_utf8(chunks)), pool):
+            scan.feed(scanned)
+        return scan.finish()
+
+    def look(self, piece: bytes) -> Scanned:
+        """Clean a piece and find all patterns in it; Hyperscan works without holding the interpreter."""
+        data = clean(piece)
+        return Scanned(data, self.hits(data))
+
+    def hits(self, data: bytes) -> list[tuple[int, int]]:
+        """Return where which pattern ends, in the order of the places."""
+        scratch = getattr(self._scratch, "own", None)
+        if scratch is None:
+            scratch = self._scratch.own = self._database.scratch.clone()
+        return _hits(self._database, scratch, data)
+
+    def progress_at(self, lines: Sequence[bytes]) -> dict[int, Sequence[int]]:
+        """Return which of some lines may be progress, by their place, and the patterns that say so."""
+        self._looked_at += len(lines)
+        if self._looked_at < _WORTH_COMPILING or not self._progress:
+            return dict.fromkeys(range(len(lines)), self._progress)
+        with self._lock:
+            if self._progress_database is None:
+                from denpex_kb.index.progressdb import compile_some  # what small logs need not load
+
+                self._progress_database = compile_some(self._patterns, self._progress)
+            ends = list(accumulate(len(line) + 1 for line in lines))
+            found: dict[int, set[int]] = {}
+            for end, index in _hits(self._progress_database, self._progress_database.scratch, b"\n".join(lines)):
+                found.setdefault(bisect_left(ends, end), set()).add(index)
+        return {place: sorted(indices) for place, indices in found.items()}
+
+    def _ahead(self, pieces: Iterable[bytes], pool: Executor | None) -> Iterator[Scanned]:
+        """Scan the pieces, a few of them ahead where there are threads for that."""
+        if pool is None:
+            yield from map(self.look, pieces)
+            return
+        waiting: deque[Future[Scanned]] = deque()
+        try:
+            for piece in pieces:
+                waiting.append(pool.submit(self.look, piece))
+                if len(waiting) > _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
     def compiled(self, index: int) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
         """Return a pattern and its `unless`, compiled."""
@@ -69,6 +146,15 @@ class Scanner:
                 re.compile(pattern.unless) if pattern.unless else None,
             )
         return self._compiled[index]
+
+    def likely(self, indices: set[int], raw: bytes) -> set[int]:
+        """Return the patterns that may match a line: the scan looked for their literal texts only."""
+        text = last_written(raw)[: 4 * CLIP].decode("utf-8", "replace")[:CLIP]
+        return {
+            index
+            for index in indices
+            if self._patterns[index].pattern.startswith("^") or self.compiled(index)[0].search(text)
+        }
 
     def check(self, index: int, message: str, line: str) -> Match | None:
         """Confirm in Python what Hyperscan found, on the message behind the prefix, and take its groups."""
@@ -85,45 +171,56 @@ class Scanner:
         return Match(index, tuple(group or "" for group in found.groups()))
 
 
-class _FileScan:
-    """The state of one pass over one file."""
+class FileScan:
+    """The state of one pass over one file: pieces are fed in their order, and the reading is taken at the end."""
 
-    def __init__(self, scanner: Scanner, origin: Origin) -> None:
+    def __init__(self, scanner: Scanner, origin: Origin, tail: int = TAIL) -> None:
+        """Begin at the first byte of a file."""
         self.scanner = scanner
         self.origin = origin
         self.prefixes = scanner._prefixes
         self.patterns: tuple[ScanPattern, ...] = scanner._patterns
         self.reading = Reading(origin)
         self.counts: Counter[int] = Counter()
+        self.repeats = Repeats()
         self.year: int | None = None
-        self.tail: bytes = b""
-        self.tail_line = 1
+        self.tail_size = tail
+        self.tail = Tail(tail)
+        self.line = 1  # the number of the next one
         self.trouble = False  # a line was seen that follows from a failure
         self.before: bytes = b""  # what was printed before the first of these: they may fill the end of the file
         self.before_line = 1
         self.unfolder = Unfolder(self.prefixes)
         self.labels: set[tuple[int | None, int | None]] = set()  # processes that launchers' prefixes tell apart
 
-    def run(self, chunks: Iterable[bytes]) -> Reading:
-        pieces = by_lines(to_utf8(chunks))
-        first = next(pieces, b"")
-        if first:
-            sample = clean(first[: 256 << 10]).decode("utf-8", "replace").split("\n")
-            self.prefixes = self.prefixes.sample(sample)
+    def feed(self, scanned: Scanned) -> None:
+        """Take the next piece."""
+        piece = scanned.data
+        if not self.reading.size:
+            sample = piece[: 256 << 10].decode("utf-8", "replace").split("\n")
+            self.prefixes = self.prefixes.sample(sample[:: len(sample) // _SAMPLE + 1])
             self.unfolder = Unfolder(self.prefixes)
             self.year = _year(sample)
-        line = 1
-        for piece in chain((first,), pieces) if first else ():
-            piece = clean(piece)  # noqa: PLW2901 (the raw piece is not wanted again)
-            self._piece(piece, line)
-            self._remember_tail(piece, line)
-            line += piece.count(b"\n")
-            self.reading.size += len(piece)
-        self.reading.lines = line - 1 + bool(self.tail and not self.tail.endswith(b"\n"))
+        first = self.line
+        self.line = self._piece(piece, first, scanned.hits)
+        self.tail.add(piece, first)
+        self.reading.size += len(piece)
+
+    def finish(self) -> Reading:
+        """Return what was seen; nothing can be fed afterwards."""
+        self._keep_repeats()
+        self.reading.lines = self.line - 1 + self.tail.open_end
         self.reading.counts = dict(self.counts)
         self._read_tail()
         self._named_by_path()
-        return self.reading
+        return apply_headings(without_reports(self.reading, self.patterns), self.patterns)
+
+    def so_far(self) -> Reading:
+        """Return what was seen so far; more can be fed."""
+        other = copy.copy(self)
+        other.reading = copy.deepcopy(self.reading)
+        other.labels = set(self.labels)
+        return other.finish()
 
     def _of_launcher(self) -> bool:
         """Whether a launcher's account of all its processes stands in the file."""
@@ -156,64 +253,36 @@ class _FileScan:
             if reading.last is not None:
                 reading.lasts["rank", origin.rank] = reading.last
 
-    def _remember_tail(self, piece: bytes, line: int) -> None:
-        joined = self.tail + piece if len(piece) < TAIL else piece
-        if len(joined) > 2 * TAIL:
-            cut = joined.rfind(b"\n", 0, len(joined) - TAIL) + 1
-            joined = joined[cut or len(joined) - TAIL :]
-        self.tail = joined
-        self.tail_line = line + piece.count(b"\n") - joined.count(b"\n")
-
-    def _piece(self, piece: bytes, first_line: int) -> None:
-        unfolded = self.unfolder.feed(piece, first_line, self.tail)
+    def _piece(self, piece: bytes, first_line: int, hits: list[tuple[int, int]]) -> int:
+        """Take a piece, and return the number of the first line behind it."""
+        unfolded = self.unfolder.feed(piece, first_line, self.tail.take()[0]) if self.unfolder.wants(piece) else []
         told_otherwise = {item.number for item in unfolded if not item.beside}
         seen_before = len(self.reading.seen)
         line, counted = first_line, 0
-        for start, stop, indices in self._hits(piece):
+        for start, stop, indices in _lines_hit(piece, hits):
             line += piece.count(b"\n", counted, start)
             counted = start
             if line in told_otherwise:
                 continue
             self._matched(piece[start:stop], line, self.reading.size + start, indices, (piece, stop))
             if self.trouble and not self.before:
-                held = piece[max(0, start - TAIL) : start]
-                self.before = (self.tail + held if len(held) == start else held)[-TAIL:] or b"\n"
+                held = piece[max(0, start - self.tail_size) : start]
+                held = self.tail.take()[0] + held if len(held) == start else held
+                self.before = held[-self.tail_size :] or b"\n"
                 self.before_line = line - self.before.count(b"\n")
         if unfolded:
             self._unfolded(unfolded)
             self.reading.seen[seen_before:] = sorted(
                 self.reading.seen[seen_before:], key=lambda seen: (seen.line.number, seen.line.offset)
             )
-
-    def _hits(self, piece: bytes) -> Iterator[tuple[int, int, set[int]]]:
-        """Scan, and return the lines that match: where each begins and ends, and the patterns."""
-        hits: list[tuple[int, int]] = []
-        append = hits.append
-        self.scanner._database.scan(
-            piece, match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)) and None
-        )
-        hits.sort()
-        at, size = 0, len(hits)
-        while at < size:
-            end = hits[at][0]
-            start = piece.rfind(b"\n", 0, max(end - 1, 0)) + 1
-            stop = piece.find(b"\n", max(end - 1, start))
-            stop = len(piece) if stop < 0 else stop
-            indices: set[int] = set()
-            while at < size and hits[at][0] <= stop + 1 and (hits[at][0] <= stop or hits[at][0] - 1 < stop):
-                indices.add(hits[at][1])
-                at += 1
-            if not indices:  # a match of the line feed itself
-                at += 1
-                continue
-            yield start, stop, indices
+        return line + piece.count(b"\n", counted)
 
     def _unfolded(self, unfolded: list[Unfolded]) -> None:
         """Look at lines as the patterns know them, and remember what matches at the lines of the file."""
         texts = [item.text.encode() for item in unfolded]
         buffer = b"\n".join(texts)
         ends = list(accumulate(len(text) + 1 for text in texts))
-        for start, stop, indices in self._hits(buffer):
+        for start, stop, indices in _lines_hit(buffer, self.scanner.hits(buffer)):
             item = unfolded[bisect_right(ends, start)]
             self._matched(item.raw, item.number, self.reading.size + item.start, indices, (buffer, stop), item)
 
@@ -226,8 +295,14 @@ class _FileScan:
         below: tuple[bytes, int],
         unfolded: Unfolded | None = None,
     ) -> None:
-        wanted = {index for index in indices if self.counts[index] < KEEP}
-        self.counts.update(indices)
+        most = KEEP if len(self.reading.seen) < _VERY_MANY else _FEW
+        wanted = {index for index in indices if self.counts[index] < most}
+        self.counts.update(indices - wanted)
+        if len(wanted) < len(indices) and unfolded is None:
+            for index in indices - wanted:
+                self.repeats.add(index, raw, number, offset)
+        if unfolded is None:
+            wanted = self.scanner.likely(wanted, raw)
         if not wanted:
             return
         line, text = self._line(raw, number, offset)
@@ -238,10 +313,15 @@ class _FileScan:
             line.rank = unfolded.rank if line.rank is None else line.rank
             line.local_rank = unfolded.local_rank if line.local_rank is None else line.local_rank
         matches = [match for index in sorted(wanted) if (match := self.scanner.check(index, message, text))]
+        self.counts.update(match.pattern for match in matches)
         if not matches:
             return
         if any(match.pattern in self.scanner.exceptions for match in matches):
             matches += self._across_lines(message, indices, below, None if unfolded is not None else line)
+        self._keep(line, matches)
+
+    def _keep(self, line: Line, matches: list[Match]) -> None:
+        """Remember what a line states, and the line where more than facts match."""
         self.trouble = self.trouble or any(self.patterns[match.pattern].name == "collateral" for match in matches)
         kept = tuple(match for match in matches if self.patterns[match.pattern].target != "fact")
         for match in matches:
@@ -256,7 +336,7 @@ class _FileScan:
         parts = wrapped_parts(message, self._below(below, of))
         found: dict[int, Match] = {}
         for text, seams in joined(parts) if len(parts) > 1 else ():
-            indices = set().union(*(hit[2] for hit in self._hits(text.encode())))
+            indices = {index for _, index in self.scanner.hits(text.encode())}
             for index in sorted(indices - known - found.keys()):
                 match = self.scanner.check(index, text, text) if self.counts[index] < KEEP else None
                 place = self.scanner.compiled(index)[0].search(text) if match is not None else None
@@ -282,6 +362,24 @@ class _FileScan:
             ):
                 return
             yield printable(prefix.rest)
+
+    def _keep_repeats(self) -> None:
+        """Keep the last of the matches that were only counted, of each process and pattern."""
+        lasts: dict[tuple[int, Identity], Seen] = {}
+        for (index, _), (raw, number, offset) in self.repeats.items():
+            line, text = self._line(raw, number, offset)
+            match = self.scanner.check(index, line.text, text)
+            if match is not None and self.patterns[index].target != "fact":
+                lasts[index, identity(line)] = Seen(line, (match,))
+        if not lasts:
+            return
+        together: dict[int, Seen] = {}
+        for seen in lasts.values():
+            held = together.get(seen.line.number)
+            together[seen.line.number] = seen if held is None else Seen(held.line, (*held.matches, *seen.matches))
+        known = {seen.line.number for seen in self.reading.seen}
+        self.reading.seen += [seen for number, seen in together.items() if number not in known]
+        self.reading.seen.sort(key=lambda seen: (seen.line.number, seen.line.offset))
 
     def _line(self, raw: bytes, number: int, offset: int) -> tuple[Line, str]:
         raw = last_written(raw)
@@ -328,20 +426,22 @@ class _FileScan:
 
     def _read_tail(self) -> None:
         """Look at the end of the file: the last line, and progress where the scan did not look for it."""
+        tail, first = self.tail.take()
         if self.before:
-            self._read_lines(self.before, self.before_line, self.tail_line)
-        self._read_lines(self.tail, self.tail_line, None)
+            self._read_lines(self.before, self.before_line, first)
+        self._read_lines(tail, first, None)
 
     def _read_lines(self, data: bytes, first: int, stop: int | None) -> None:
-        progress = self.scanner._progress
-        for number, raw in enumerate(data.split(b"\n"), first):
-            if stop is not None and number >= stop:
-                break
-            if not raw.strip():
+        lines = data.split(b"\n")[: None if stop is None else max(stop - first, 0)]
+        progress = self.scanner.progress_at(lines)
+        for place, raw in enumerate(lines):
+            if not raw or raw.isspace():
                 continue
-            line, text = self._line(raw, number, 0)
+            line, text = self._line(raw, first + place, 0)
             self._ended(line)
-            matches = tuple(match for index in progress if (match := self.scanner.check(index, line.text, text)))
+            matches = tuple(
+                match for index in progress.get(place, ()) if (match := self.scanner.check(index, line.text, text))
+            )
             if matches:
                 self.reading.progress.append(Seen(line, matches))
 
@@ -357,6 +457,36 @@ class _FileScan:
             reading.lasts["task", line.task] = line
         if line.clock is not None and (not reading.times or reading.times[-1][1] != line.clock):
             reading.times.append((line.number, line.clock))
+
+
+def _hits(database: hyperscan.Database, scratch: hyperscan.Scratch, data: bytes) -> list[tuple[int, int]]:
+    hits: list[tuple[int, int]] = []
+    append = hits.append
+    database.scan(
+        data,
+        match_event_handler=lambda index, _start, end, _flags, _context: append((end, index)),
+        scratch=scratch,
+    )
+    hits.sort()
+    return hits
+
+
+def _lines_hit(piece: bytes, hits: list[tuple[int, int]]) -> Iterator[tuple[int, int, set[int]]]:
+    """Return the lines that match: where each begins and ends, and the patterns."""
+    at, size = 0, len(hits)
+    while at < size:
+        end = hits[at][0]
+        start = piece.rfind(b"\n", 0, max(end - 1, 0)) + 1
+        stop = piece.find(b"\n", max(end - 1, start))
+        stop = len(piece) if stop < 0 else stop
+        indices: set[int] = set()
+        while at < size and (hits[at][0] <= stop or hits[at][0] - 1 < stop):
+            indices.add(hits[at][1])
+            at += 1
+        if not indices:  # a match of the line feed itself
+            at += 1
+            continue
+        yield start, stop, indices
 
 
 def _year(sample: list[str]) -> int | None:

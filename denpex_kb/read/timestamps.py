@@ -59,7 +59,7 @@ class TimeReader:
             return None
         position = 0
         while (match := self._search(text, position, _REACH)) is not None:
-            outer = next(number for number in self._gives if match.group(number) is not None)
+            outer = match.lastindex or 1  # the group of the format, which closes last
             gives = self._gives[outer]
             parts = {
                 name: value for index, name in enumerate(gives, outer + 1) if (value := match.group(index)) is not None

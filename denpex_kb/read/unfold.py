@@ -84,6 +84,10 @@ class Unfolder:
         self._prefixes = prefixes
         self._open: dict[tuple[object, ...], _Open] = {}
 
+    def wants(self, piece: bytes) -> bool:
+        """Say whether a piece may hold such a traceback, or the rest of one."""
+        return bool(self._open) or HEAD in piece
+
     def feed(self, piece: bytes, first: int, before: bytes) -> list[Unfolded]:
         """Return the unfolded lines of a piece.
 
@@ -92,7 +96,7 @@ class Unfolder:
             first: the number of its first line.
             before: the end of what came before it.
         """
-        if not self._open and HEAD not in piece:
+        if not self.wants(piece):
             return []
         found = list(self._lines(piece, first, before))
         return found + list(_slashed(piece, first, {item.number for item in found})) if b":\\" in piece else found
