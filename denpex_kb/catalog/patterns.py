@@ -53,22 +53,27 @@ def faults(pattern: str, *, scanned: bool = True) -> list[str]:
 
 
 def for_hyperscan(pattern: str, common: str = "") -> bytes:
-    """Write a pattern for Hyperscan, which sees whole lines, launcher prefixes included; Python confirms every match.
+    """Write a pattern for the scan of the whole input; Python confirms every match.
 
     The literal texts that a match must hold are enough where they are long and rare: they compile several times as
-    fast as the pattern, and bring hardly more lines. Otherwise a leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
-    become unbounded ones, since counting makes the database slow to compile.
+    fast as the pattern, and bring hardly more lines.
 
     Args:
         pattern: a regular expression of the common subset.
         common: text that healthy runs print all the time.
     """
-    try:
-        needed = literals(pattern, _RARE, common)
-    except re.error:  # Hyperscan says what is wrong with it
-        needed = ()
+    needed = literals(pattern, _RARE, common)
     if needed and all(map(str.isascii, needed)):
         return "|".join(map(re.escape, needed)).encode()
+    return _whole(pattern)
+
+
+def _whole(pattern: str) -> bytes:
+    """Write the pattern itself for Hyperscan, which sees whole lines, launcher prefixes included.
+
+    A leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
+    become unbounded ones, since counting makes the database slow to compile.
+    """
     text = pattern.removeprefix("^")
 
     def unbounded(match: re.Match[str]) -> str:
@@ -94,7 +99,7 @@ def compile_together(expressions: Iterable[str]) -> None:
     """
     wanted = [pattern for pattern in dict.fromkeys(expressions) if pattern not in _compiled]
     try:
-        compiled = [for_hyperscan(pattern) for pattern in wanted]
+        compiled = [_whole(pattern) for pattern in wanted]
         database = hyperscan.Database()
         database.compile(expressions=compiled, ids=list(range(len(wanted))), flags=[FLAGS] * len(wanted))
     except (hyperscan.error, ValueError):
@@ -110,7 +115,7 @@ def hyperscan_check(pattern: str) -> None:
     """
     if pattern not in _compiled:
         database = hyperscan.Database()
-        database.compile(expressions=[for_hyperscan(pattern)], ids=[0], flags=[FLAGS])
+        database.compile(expressions=[_whole(pattern)], ids=[0], flags=[FLAGS])
         _compiled[pattern] = (database, 0)
 
 

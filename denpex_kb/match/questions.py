@@ -26,7 +26,7 @@ _SHORT, _GENERIC = 8.0, 0.08  # below this weight of words the generic entry is 
 _SHADOW = 0.12  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _UNHEARD = 2.5  # the weight of a word that no entry holds
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
-_PHRASE = 0.35  # for five words in a row of a message that few entries have
+_PHRASE = 0.25  # for five words in a row of a message that few entries have
 _FEW, _SHORT_PHRASE = 3, 8  # entries; characters
 _ENOUGH = 5.0  # evidence, in nats, from which on more of it adds little
 # A hang ends in a time-out that is a crash to whoever sees it, and so on.

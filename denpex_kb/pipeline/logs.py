@@ -35,6 +35,7 @@ from denpex_kb.pipeline.assemble import Piece, Pieces, assemble
 from denpex_kb.pipeline.dumps import locate_dumps, processes_of
 from denpex_kb.pipeline.gather import Gathering, Progress
 from denpex_kb.pipeline.reading import FileRead, FileReader, dumps_of, merged
+from denpex_kb.read.configs import MAX_SIZE, read_config
 from denpex_kb.read.files import Part, collect, stream_parts
 from denpex_kb.read.scan import Scanner
 
@@ -113,6 +114,10 @@ class LogDiagnoser:
         reads, facts, more = merged(Gathering(self.reader, self._index.path).read(files))
         notes += more
         for name, text in texts.items():
+            told = read_config(text, name, self._index.kb, named=True) if len(text) < MAX_SIZE else None
+            if told:
+                facts += told
+                continue
             data = text.encode("utf-8", "replace")
             pasted, stated, more = merged([self.reader.part(Part(name, True, iter((data,))), iter((data,)))])
             reads += pasted
