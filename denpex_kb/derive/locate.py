@@ -155,9 +155,13 @@ def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation
 
 
 def aside(
-    readings: Iterable[Reading], seen: Iterable[Seen], progress: Iterable[Seen], rules: RuleSet
+    readings: Iterable[Reading],
+    seen: Iterable[Seen],
+    progress: Iterable[Seen],
+    events: Iterable[Event],
+    rules: RuleSet,
 ) -> Relation | None:
-    """Return the rank whose last line is work of its own, while the last that others print is a step."""
+    """Return the rank whose last line is work of its own, while others print steps, or that they waited in vain."""
     ends = {(line.file, line.number) for reading in readings for line in reading.lasts.values()}
     found: dict[int, Seen] = {}
     for item in seen:
@@ -167,7 +171,9 @@ def aside(
             and "aside" in mark_values(item, rules)
         ):
             found.setdefault(item.line.rank, item)
-    others = {item.line.rank for item in progress if item.line.rank is not None} - found.keys()
+    others = {item.line.rank for item in progress if item.line.rank is not None}
+    others |= {event.line.rank for event in events if event.kind == "collateral" and event.line.rank is not None}
+    others -= found.keys()
     if len(found) != 1 or not others:
         return None
     rank, item = next(iter(found.items()))

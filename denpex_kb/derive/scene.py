@@ -71,7 +71,7 @@ def build_scene(
     ended_by_force = failing or bool(exits) or bool(unnamed) or any(event.kind == "teardown" for event in events)
     for relation in (
         behind_in_log(seen, rules) if ended_by_force else None,  # in mid-flight some rank is always behind
-        aside(readings, seen, progress, rules) if ended_by_force and not hangs else None,
+        aside(readings, seen, progress, events, rules) if ended_by_force and not hangs else None,
         lost_peer(events, ranks),
         named_lost(events),
         None if failing else throttled(seen, rules, ranks),
