@@ -33,7 +33,7 @@ def add_model_facts(known: Known, kb: Kb) -> None:
         verdicts = [_marks(item, family, known) for item in kb.self_marking]
         if True in verdicts:
             text = "the framework in use marks it by itself"
-            known.add(Fact("deepspeed.leaf_modules", "set", "derived", said.file, said.line, None, text))
+            known.add(Fact("deepspeed.leaf_modules", "by-default", "derived", said.file, said.line, None, text))
         elif None not in verdicts and known.of("trainer"):
             known.add(Fact("deepspeed.leaf_modules", "none", "derived", said.file, said.line, None, "nothing marks it"))
 

@@ -48,7 +48,7 @@ def _implied(family: ModelFamily, facts: FactSet, kb: Kb) -> Iterator[tuple[str,
         yield "model.moe_block", block, f"{family.title}'s block that routes tokens to experts"
     marked_by = marks_itself(family, facts, kb)
     if marked_by is not None:
-        yield "deepspeed.leaf_modules", "set", marked_by
+        yield "deepspeed.leaf_modules", "by-default", marked_by
     yield from _trainer_marks(family, facts, kb)
 
 

@@ -38,7 +38,8 @@ def fit(requires: Iterable[Condition], excludes: Iterable[Condition], facts: Fac
                 fits.append(fact_evidence(witness[0]))
         elif any(fact.reliable for fact in witness):
             fact = next(fact for fact in witness if fact.reliable)
-            contradicted.append(f"{fact.name} = {spell(fact.value)} ({fact.source})")
+            source = fact.text if fact.origin == "derived" and fact.text else fact.source
+            contradicted.append(f"{fact.name} = {spell(fact.value)} ({source})")
         else:
             doubted.append(fact_evidence(witness[0]))
     return Fit(tuple(fits), tuple(contradicted), tuple(doubted), tuple(dict.fromkeys(unknown)))
