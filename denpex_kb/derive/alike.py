@@ -31,8 +31,11 @@ def is_everyone(
     processes = len({event.who for event in alike})
     ranks = scene.ranks
     expected = max(ranks.world_size or len(ranks.known), 1)
-    if chosen.kind == "exception" and chosen.rank is None and _all_raise(standing, expected):
-        return True
+    if chosen.kind == "exception" and chosen.rank is None:
+        # of one node whose lines have no rank: as many tracebacks as it has processes
+        node = ranks.per_node if ranks.world_size is None and len(ranks.bases) <= 1 else None
+        if _all_raise(standing, expected) or len(alike) >= max(node or expected, 2):
+            return True
     if max(processes, len(involved)) < 2 or chosen.kind not in ("exception", "crash", "mismatch", "hardware"):
         return False
     if len(involved) > 1 and len(involved) >= ALL * expected:
