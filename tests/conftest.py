@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,6 +16,7 @@ from denpex_kb.index.places import Sources
 
 ROOT = Path(__file__).parents[1]
 CENTRAL = "deepspeed-moe-zero3-leaf-modules"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Ran(NamedTuple):
@@ -50,6 +52,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def kb(_own_cache: None) -> KnowledgeBase:
     """Open the public knowledge base."""
     return KnowledgeBase.open()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start one browser for all tests of a process: Playwright bears no second one."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tests.conftest import CHROMIUM
+
 CENTRAL = "deepspeed-moe-zero3-leaf-modules"
 PAGES = (
     "index.html",
@@ -52,16 +52,6 @@ def address(site: Path) -> Iterator[str]:
     server.shutdown()
     server.server_close()
     thread.join(5)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start one browser for all tests."""
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

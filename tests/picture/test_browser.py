@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from denpex_kb import KnowledgeBase
 from denpex_kb.pipeline.excerpts import read_excerpts
 from denpex_kb.render.picture.page import diagnosis_page
-from tests.hub.test_browser import CHROMIUM
+from tests.conftest import CHROMIUM
 from tests.picture.jobs import mismatch_job, oom_job, written
 
 pytestmark = [
@@ -19,15 +18,6 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module", params=["oom", "mismatch", "stacks"])
