@@ -12,6 +12,8 @@ from typing import Any
 import hyperscan
 import msgspec
 
+from denpex_kb.catalog.narrow import narrowed
+
 _sre: Any = importlib.import_module("re._parser")  # the parser behind `re`; it has no public name
 
 _FORBIDDEN = (
@@ -53,7 +55,8 @@ def for_hyperscan(pattern: str) -> bytes:
     """Write a pattern for Hyperscan, which sees whole lines, launcher prefixes included.
 
     A leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
-    become unbounded ones: counting makes the database slow to compile, and Python confirms every match anyway.
+    become unbounded ones: counting makes the database slow to compile, and Python confirms every match anyway. For the
+    same reason a pattern that would keep the scan busy is narrowed to what tells of it.
     """
     text = pattern.removeprefix("^")
 
@@ -62,7 +65,7 @@ def for_hyperscan(pattern: str) -> bytes:
             return match.group(0)  # at the end it would match once more for every character
         return f"{match.group(1)}{'*' if match.group(2) == '0' else '+'}"
 
-    return _COUNTED.sub(unbounded, text).encode()
+    return narrowed(_COUNTED.sub(unbounded, text)).encode()
 
 
 # `.`, a class without line feed, or an escape that takes none, with a bounded repeat of some length
