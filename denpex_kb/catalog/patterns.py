@@ -58,6 +58,10 @@ def for_hyperscan(pattern: str) -> bytes:
     become unbounded ones: counting makes the database slow to compile, and Python confirms every match anyway. For the
     same reason a pattern that would keep the scan busy is narrowed to what tells of it.
     """
+    return narrowed(_uncounted(pattern)).encode()
+
+
+def _uncounted(pattern: str) -> str:
     text = pattern.removeprefix("^")
 
     def unbounded(match: re.Match[str]) -> str:
@@ -65,7 +69,7 @@ def for_hyperscan(pattern: str) -> bytes:
             return match.group(0)  # at the end it would match once more for every character
         return f"{match.group(1)}{'*' if match.group(2) == '0' else '+'}"
 
-    return narrowed(_COUNTED.sub(unbounded, text)).encode()
+    return _COUNTED.sub(unbounded, text)
 
 
 # `.`, a class without line feed, or an escape that takes none, with a bounded repeat of some length
@@ -79,7 +83,7 @@ def hyperscan_check(pattern: str) -> None:
     Raises:
         hyperscan.error: Hyperscan does not take it.
     """
-    hyperscan.Database().compile(expressions=[for_hyperscan(pattern)], flags=[FLAGS])
+    hyperscan.Database().compile(expressions=[_uncounted(pattern).encode()], flags=[FLAGS])
 
 
 def hyperscan_matches(pattern: str, line: str) -> bool:
