@@ -20,6 +20,7 @@ EXAMPLES = {
 FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],
     "speed": [sys.executable, "benchmarks/ask.py"],
+    "scan": [sys.executable, "benchmarks/scan.py"],
 }
 COLUMNS = "100"
 
