@@ -23,6 +23,7 @@ FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],
     "talk": [sys.executable, "benchmarks/chat.py"],
     "speed": [sys.executable, "benchmarks/ask.py"],
+    "scan": [sys.executable, "benchmarks/scan.py"],
 }
 COLUMNS = "100"
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from joblog import write_folder, write_log
 
 from denpex_kb import KnowledgeBase
-from denpex_kb.catalog.patterns import for_hyperscan
 from denpex_kb.index.scandb import compile_database, scanned
 from denpex_kb.model.events import Origin
 from denpex_kb.model.rules import RuleSet
@@ -69,9 +68,8 @@ def least(commands: Sequence[Sequence[str]], runs: int) -> list[Cost]:
 
 
 def for_ripgrep(pattern: str) -> str:
-    """Write a pattern as Hyperscan gets it, without escapes that ripgrep refuses."""
-    text = for_hyperscan(pattern).decode()
-    return _ESCAPED.sub(lambda match: match[0] if match[1] in _META else match[1], text)
+    """Write a pattern without the escapes that ripgrep refuses."""
+    return _ESCAPED.sub(lambda match: match[0] if match[1] in _META else match[1], pattern)
 
 
 def cpu(work: Callable[[], object], runs: int) -> float:

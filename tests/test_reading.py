@@ -159,7 +159,7 @@ def test_silence_is_reported_as_a_stall(kb: KnowledgeBase, log: Path) -> None:
 
     assert found is not None
     assert found.verdict == "stalled"
-    assert "nothing was written for 130 s" in found.input.notes
+    assert "nothing was written for 130 s" in found.because
 
 
 def test_a_line_that_comes_in_pieces_is_one_line(kb: KnowledgeBase, log: Path) -> None:

@@ -13,6 +13,7 @@ import hyperscan
 import msgspec
 
 from denpex_kb.catalog.literals import literals
+from denpex_kb.catalog.narrow import narrowed
 
 _sre: Any = importlib.import_module("re._parser")  # the parser behind `re`; it has no public name
 
@@ -65,10 +66,10 @@ def for_hyperscan(pattern: str, common: str = "") -> bytes:
     needed = literals(pattern, _RARE, common)
     if needed and all(map(str.isascii, needed)):
         return "|".join(map(re.escape, needed)).encode()
-    return _whole(pattern)
+    return narrowed(_uncounted(pattern).decode()).encode()
 
 
-def _whole(pattern: str) -> bytes:
+def _uncounted(pattern: str) -> bytes:
     """Write the pattern itself for Hyperscan, which sees whole lines, launcher prefixes included.
 
     A leading `^` stands for the start of the message behind the prefix; only Python can check it. Bounded repeats
@@ -99,7 +100,7 @@ def compile_together(expressions: Iterable[str]) -> None:
     """
     wanted = [pattern for pattern in dict.fromkeys(expressions) if pattern not in _compiled]
     try:
-        compiled = [_whole(pattern) for pattern in wanted]
+        compiled = [_uncounted(pattern) for pattern in wanted]
         database = hyperscan.Database()
         database.compile(expressions=compiled, ids=list(range(len(wanted))), flags=[FLAGS] * len(wanted))
     except (hyperscan.error, ValueError):
@@ -115,7 +116,7 @@ def hyperscan_check(pattern: str) -> None:
     """
     if pattern not in _compiled:
         database = hyperscan.Database()
-        database.compile(expressions=[_whole(pattern)], ids=[0], flags=[FLAGS])
+        database.compile(expressions=[_uncounted(pattern)], ids=[0], flags=[FLAGS])
         _compiled[pattern] = (database, 0)
 
 

@@ -105,7 +105,8 @@ class Follower:
         self._read_on()
         now = self._clock()
         if now - self._grown >= self._stall and any(file.scan is not None for file in self._files.values()):
-            return self._answer(hung=True, note=f"nothing was written for {now - self._grown:.0f} s")
+            note = f"nothing was written for {now - self._grown:.0f} s"
+            return self._seen_to_hang(self._answer(hung=True, note=note), note)
         if self._open_news and now - self._news >= self._settled and now >= self._wait_until:
             self._open_news = False
             began = self._clock()
@@ -156,6 +157,12 @@ class Follower:
         if found is None:
             raise InputError(f"{self.watched}: nothing in there could be read as a log")
         return found
+
+    def _seen_to_hang(self, diagnosis: Diagnosis, note: str) -> Diagnosis:
+        """Say that the silence shows the stall, where nobody said so."""
+        if self._hung or not note:
+            return diagnosis
+        return structs.replace(diagnosis, because=diagnosis.because.replace("you say that it hangs", note))
 
 
 class _Growing:

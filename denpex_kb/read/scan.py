@@ -22,7 +22,7 @@ from denpex_kb.read.headings import apply_headings
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.reports import without_reports
 from denpex_kb.read.tail import Repeats, Tail
-from denpex_kb.read.text import CLIP, by_lines, clean, last_written, to_utf8
+from denpex_kb.read.text import CLIP, by_lines, clean, holds_traceback, last_written, to_utf8
 from denpex_kb.read.timestamps import TimeReader
 from denpex_kb.read.unfold import Unfolded, Unfolder
 from denpex_kb.read.wrapped import MOST_LINES, MOST_TEXT, crosses, joined, wrapped_parts
@@ -55,6 +55,7 @@ class Scanned(Struct, frozen=True):
 
     data: bytes
     hits: list[tuple[int, int]]  # end, pattern
+    traceback: bool  # whether one begins in it
 
 
 class Scanner:
@@ -95,7 +96,7 @@ class Scanner:
     def look(self, piece: bytes) -> Scanned:
         """Clean a piece and find all patterns in it; Hyperscan works without holding the interpreter."""
         data = clean(piece)
-        return Scanned(data, self.hits(data))
+        return Scanned(data, self.hits(data), holds_traceback(data))
 
     def hits(self, data: bytes) -> list[tuple[int, int]]:
         """Return where which pattern ends, in the order of the places."""
@@ -202,7 +203,7 @@ class FileScan:
             self.unfolder = Unfolder(self.prefixes)
             self.year = _year(sample)
         first = self.line
-        self.line = self._piece(piece, first, scanned.hits)
+        self.line = self._piece(piece, first, scanned)
         self.tail.add(piece, first)
         self.reading.size += len(piece)
 
@@ -253,13 +254,14 @@ class FileScan:
             if reading.last is not None:
                 reading.lasts["rank", origin.rank] = reading.last
 
-    def _piece(self, piece: bytes, first_line: int, hits: list[tuple[int, int]]) -> int:
+    def _piece(self, piece: bytes, first_line: int, scanned: Scanned) -> int:
         """Take a piece, and return the number of the first line behind it."""
-        unfolded = self.unfolder.feed(piece, first_line, self.tail.take()[0]) if self.unfolder.wants(piece) else []
+        wanted = scanned.traceback or self.unfolder.open
+        unfolded = self.unfolder.feed(piece, first_line, self.tail.take()[0]) if wanted else []
         told_otherwise = {item.number for item in unfolded if not item.beside}
         seen_before = len(self.reading.seen)
         line, counted = first_line, 0
-        for start, stop, indices in _lines_hit(piece, hits):
+        for start, stop, indices in _lines_hit(piece, scanned.hits):
             line += piece.count(b"\n", counted, start)
             counted = start
             if line in told_otherwise:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import hyperscan
 
+HEAD = b"Traceback (most recent call last)"
 CLIP = 4000  # characters of one line that are looked at by Python
 # CSI and OSC sequences, two-character escapes
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,16}[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -44,20 +45,27 @@ def _has_windows_ends(chunk: bytes) -> bool:
 
 def _has_controls(chunk: bytes) -> bool:
     """Say whether a chunk holds a control character: `re` takes longer over that than the scan for all patterns."""
-    if len(chunk) < _LARGE:
-        return _CONTROLS.search(chunk) is not None
+    return _CONTROLS.search(chunk) is not None if len(chunk) < _LARGE else _found(_CONTROLS.pattern, chunk)
+
+
+def holds_traceback(chunk: bytes) -> bool:
+    """Say whether a chunk holds the head of a Python traceback."""
+    return HEAD in chunk if len(chunk) < _LARGE else _found(re.escape(HEAD), chunk)
+
+
+def _found(pattern: bytes, chunk: bytes) -> bool:
     found: list[int] = []
-    database, scratch = _controls_database()
+    database, scratch = _database_of(pattern)
     database.scan(chunk, match_event_handler=lambda index, *_: found.append(index), scratch=scratch.clone())
     return bool(found)
 
 
 @cache
-def _controls_database() -> tuple[hyperscan.Database, hyperscan.Scratch]:
+def _database_of(pattern: bytes) -> tuple[hyperscan.Database, hyperscan.Scratch]:
     import hyperscan  # nothing small needs it
 
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=[_CONTROLS.pattern], ids=[0], flags=[hyperscan.HS_FLAG_SINGLEMATCH])
+    database.compile(expressions=[pattern], ids=[0], flags=[hyperscan.HS_FLAG_SINGLEMATCH])
     return database, hyperscan.Scratch(database)
 
 

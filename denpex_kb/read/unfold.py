@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from denpex_kb.read.drawn import Box, Notebook
 from denpex_kb.read.prefixes import Prefix, PrefixReader
-from denpex_kb.read.text import CLIP
+from denpex_kb.read.text import CLIP, HEAD, holds_traceback
 
-HEAD = b"Traceback (most recent call last)"
 _PLAIN = "Traceback (most recent call last):"
 _REACH = 5000  # lines within which a traceback must end
 _MOST_OPEN = 64  # tracebacks of processes that write into one file at the same time
@@ -84,9 +83,10 @@ class Unfolder:
         self._prefixes = prefixes
         self._open: dict[tuple[object, ...], _Open] = {}
 
-    def wants(self, piece: bytes) -> bool:
-        """Say whether a piece may hold such a traceback, or the rest of one."""
-        return bool(self._open) or HEAD in piece
+    @property
+    def open(self) -> bool:
+        """Whether a traceback goes on in the next piece."""
+        return bool(self._open)
 
     def feed(self, piece: bytes, first: int, before: bytes) -> list[Unfolded]:
         """Return the unfolded lines of a piece.
@@ -96,7 +96,7 @@ class Unfolder:
             first: the number of its first line.
             before: the end of what came before it.
         """
-        if not self.wants(piece):
+        if not self._open and not holds_traceback(piece):
             return []
         found = list(self._lines(piece, first, before))
         return found + list(_slashed(piece, first, {item.number for item in found})) if b":\\" in piece else found
