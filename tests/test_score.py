@@ -65,8 +65,9 @@ def test_a_third_of_every_family_is_held_out_and_runs_stay_on_one_side() -> None
 
     assert sorted(item["id"] for item in parts["held-out"]) == split["held_out"]
     assert not {item["run"] for item in parts["dev"]} & {item["run"] for item in parts["held-out"]}
-    for family in {item["family"] for item in parts["dev"]}:
-        dev, held = (sum(item["family"] == family for item in parts[part]) for part in ("dev", "held-out"))
+    divided = {part: [item for item in items if item["origin"] != "threads-dev"] for part, items in parts.items()}
+    for family in {item["family"] for item in divided["dev"]}:
+        dev, held = (sum(item["family"] == family for item in divided[part]) for part in ("dev", "held-out"))
         assert abs(held - (dev + held) / 3) <= 1, family
 
 

@@ -66,7 +66,7 @@ def _codes(event: Event) -> frozenset[int]:
     if event.kind == "kernel" or (event.kind == "scheduler" and ("oom" in event.name or "memory" in event.name)):
         return frozenset({KILL, 137}) | (CRASHES if event.name in ("kernel-segfault", "kernel-trap") else frozenset())
     if event.kind in ("crash", "mismatch"):
-        return CRASHES | {ABORT}
+        return CRASHES | {ABORT} | ({1} if "exception" in event.values or event.name == "cuda-error" else set())
     return frozenset()
 
 

@@ -15,6 +15,7 @@ _BARRIERS = frozenset({"BARRIER"})
 _ONE_SIDED = frozenset({"BROADCAST", "SCATTER", "GATHER"})  # no step of training: against a barrier neither side is odd
 _GATHERS = frozenset({"ALLGATHER", "_ALLGATHER_BASE"})
 _SCATTERS = frozenset({"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE"})
+_MANY = 3  # reporters from which on a gap between their numbers tells
 _SETTLED = 0.5  # of the expected reporters, below which those that are missing say little
 
 
@@ -276,6 +277,11 @@ def _expected(hang: Hang, ranks: Ranks) -> tuple[set[int], str]:
     size = sizes.pop() if len(sizes) == 1 else None
     if size is not None and size > max(ranks.known, default=0):
         return set(range(size)), f"a group of {size}, by the sizes of what it gathers"
+    # ranks are numbered without gaps: of many that report, the one between them that does not
+    reporters = {report.rank for report in hang.reports}
+    numbered = set(range(max(reporters) + 1))
+    if len(reporters) >= _MANY and len(numbered - reporters) == 1:
+        return numbered | set(ranks.known), "ranks are numbered from 0 without gaps"
     return set(ranks.known), "the ranks that the input shows"
 
 
@@ -283,7 +289,8 @@ def _is_default(hang: Hang, ranks: Ranks) -> bool:
     """Only the default group has all ranks; older watchdogs name no group, and then its size tells."""
     if hang.group in ("", "0"):
         return True
-    return ranks.world_size is not None and len(hang.reports) * 2 > ranks.world_size
+    size = ranks.world_size if ranks.world_size is not None else len(ranks.known)
+    return len(hang.reports) * 2 > size
 
 
 def rank_list(ranks: Sequence[int]) -> str:

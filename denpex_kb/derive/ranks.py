@@ -138,7 +138,7 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
             known.add(line.rank)
             if (place := place_of(line)) is not None:
                 hosts.setdefault(line.rank, place)
-    several = ranks.several or len(known) > 1 or max(known, default=0) > 0
+    several = ranks.several or len(known) > 1 or max(known, default=0) > 0 or _stops_others(readings, rules)
     return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several)
 
 
@@ -262,6 +262,18 @@ def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | Non
         if all(base % per_host == 0 for base in bases):
             return per_host
     return next((size for size in (1, 2, 4, 8, 16) if size >= least and world % size == 0), least) if least else None
+
+
+def _stops_others(readings: Iterable[Reading], rules: RuleSet) -> bool:
+    """Whether a launcher ends processes besides the one that failed; DeepSpeed's lists that one too."""
+    stopped = {
+        (match.groups[:1], rules.patterns[match.pattern].owner)
+        for reading in readings
+        for seen in reading.seen
+        for match in seen.matches
+        if rules.patterns[match.pattern].target == "mark" and rules.patterns[match.pattern].name == "teardown"
+    }
+    return any(owner != "deepspeed-killing" for _, owner in stopped) or len(stopped) > 1
 
 
 def _has_agents(readings: Iterable[Reading], rules: RuleSet) -> bool:

@@ -237,6 +237,9 @@ class FileScan:
             return
         if origin.rank is not None and reading.ranks - {origin.rank}:
             return
+        inside = {seen.line.group_rank for seen in reading.seen if seen.line.group_rank is not None}
+        if len(inside) > 1:  # watchdogs of several ranks
+            return
         for line in (
             *(seen.line for seen in reading.all_seen()),
             *reading.lasts.values(),
