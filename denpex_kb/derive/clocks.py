@@ -19,7 +19,7 @@ _FIRST_YEAR = (datetime(2001, 1, 1) - _EPOCH).total_seconds()
 _DAY = 86400.0
 _QUARTER = 900.0  # zones differ by whole quarters of an hour
 _NEAR_QUARTER = 180.0
-_ZONES = 14 * 3600.0
+ZONES = 14 * 3600.0  # by which two clocks that state no zone may differ
 _OWN_STAMP = re.compile(r"\b[EWIF]\d{3,4} (\d\d):(\d\d):(\d\d)\.")
 NTP = 1.0  # seconds by which the clocks of two hosts differ where nothing tells more
 
@@ -75,6 +75,11 @@ class Clocks:
         low = times[at - 1] if at else float("-inf")
         high = times[at] if at < len(times) else float("inf")
         return Span(low, max(low, high)) if at else Span(low, high)
+
+    def whole(self, file: str) -> tuple[float, float] | None:
+        """Return the first and the last time that a file states; None where it states none that can be compared."""
+        times = self._times.get(file)
+        return (times[0], times[-1]) if times else None
 
     @staticmethod
     def written(seconds: float) -> str:
@@ -158,7 +163,7 @@ def _zone(readings: Iterable[Reading]) -> float:
 
 def without_zone(gap: float) -> float:
     """Return a gap between two emitters without what looks like another time zone."""
-    if abs(gap) > _ZONES:
+    if abs(gap) > ZONES:
         return gap
     quarters = round(gap / _QUARTER) * _QUARTER
     if quarters and abs(gap - quarters) <= _NEAR_QUARTER and abs(quarters) >= 2 * _QUARTER:

@@ -103,6 +103,13 @@ def choose(candidates: Sequence[Event], clocks: Clocks) -> Event | None:
     return min(together, key=lambda event: (_STRENGTH[event.kind], *_when(event, held)))
 
 
+def stale_records(events: Iterable[Event], chosen: Event | None) -> set[tuple[str, int]]:
+    """Return the lines of machine records that are much older than the job's own line with which it began."""
+    if chosen is None or chosen.kind in _MACHINE:
+        return set()
+    return {(event.line.file, event.line.number) for event in events if _stale(event, (chosen,))}
+
+
 def _when(event: Event, among: Sequence[Event]) -> tuple[float, int, int]:
     if _one_output(among):
         return 0.0, event.line.number, 0

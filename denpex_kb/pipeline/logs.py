@@ -17,6 +17,8 @@ from denpex_kb.derive.course import Sources, course_of
 from denpex_kb.derive.incidents import split
 from denpex_kb.derive.located import Located
 from denpex_kb.derive.models import derive_model_facts
+from denpex_kb.derive.order import stale_records
+from denpex_kb.derive.outside import drop_distant, outlived
 from denpex_kb.derive.progress import overtaken_lines, run_state
 from denpex_kb.derive.ranks import Ranks, assign_ranks
 from denpex_kb.derive.relations import relations_of
@@ -193,6 +195,7 @@ class LogDiagnoser:
             facts.add(fact)
         derive_model_facts(facts, index.kb)
         clocks = Clocks(readings)
+        notes = [*notes, *drop_distant(readings, clocks, rules)]
         group_blocks(readings, rules)
         attempts = number_attempts(readings, rules, clocks)
         ranks = assign_ranks(readings, rules, facts)
@@ -237,10 +240,12 @@ class LogDiagnoser:
         seen = [item for reading in readings for item in reading.seen if item.line.attempt == number]
         progress = [item for reading in readings for item in reading.progress if item.line.attempt == number]
         overtaken = overtaken_lines(seen, progress, rules)
+        overtaken |= dict.fromkeys(outlived(seen, progress, rules), True)
         progress = [item for item in progress if "progress" in marks_of(item, rules)]
         scene = build_scene(readings, seen, progress, rules, ranks, clocks, overtaken, meanings, number)
         scene = located.enter(scene) if located is not None else scene
         began = who_began(scene)
+        overtaken |= dict.fromkeys(stale_records(scene.events, began.event), True)
         relations = relations_of(scene, began, earlier)
         failed = began.event.seen.line if began.event is not None else None
         relations |= {relation.name: relation for relation in step_relations(progress, failed)}

@@ -1,0 +1,82 @@
+"""What stands beside a job's log: the scheduler's accounts, records of the machine, other people's jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from denpex_kb import KnowledgeBase
+
+HEAD = "JobID  JobName  Partition  Account  AllocCPUS  State ExitCode\n"
+EXTERN = "4242.exte+     extern                  acct         64  COMPLETED      0:0\n"
+
+
+def verdict(kb: KnowledgeBase, folder: Path, **files: str) -> str:
+    for name, text in files.items():
+        (folder / f"{name}.txt").write_text(text)
+    diagnosis = kb.diagnose(folder)
+    return diagnosis.hypotheses[0].id if diagnosis.hypotheses else diagnosis.verdict
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "expected"),
+    [
+        ("FAILED", "1:0", "unknown"),
+        ("CANCELLED+", "0:0", "unknown"),
+        ("TIMEOUT", "0:0", "slurm-time-limit"),
+        ("COMPLETED", "0:0", "healthy"),
+    ],
+)
+def test_a_step_that_ended_well_does_not_make_its_job_healthy(
+    kb: KnowledgeBase, tmp_path: Path, state: str, code: str, expected: str
+) -> None:
+    job = f"4242            train        gpu       acct         64 {state:>10} {code:>8}\n"
+    assert verdict(kb, tmp_path, sacct=HEAD + job + EXTERN) == expected
+
+
+XID = "NVRM: Xid (PCI:0000:1b:00): 79, pid=999, GPU has fallen off the bus.\n"
+KILLED = (
+    "Out of memory: Killed process 999 (chrome) total-vm:1234kB, anon-rss:100kB, file-rss:0kB, shmem-rss:0kB,"
+    " UID:1000 pgtables:100kB oom_score_adj:300\n"
+)
+STEPS = "".join(f"2026-11-30 10:{minute:02d}:07 INFO step {minute}/60 loss 2.1\n" for minute in range(50))
+ENDED = "2026-11-30 10:50:07 INFO training finished\n"
+RAISED = (
+    "2026-11-30 10:50:07 ERROR crashed\n"
+    'Traceback (most recent call last):\n  File "/home/u/train.py", line 12, in <module>\n    main()\n'
+    "KeyError: 'learning_rate'\n"
+)
+DAYS_BEFORE, HOURS_BEFORE = "[Sat Nov 28 03:07:11 2026] ", "[Mon Nov 30 03:00:07 2026] "
+
+
+@pytest.mark.parametrize("when", [DAYS_BEFORE, HOURS_BEFORE])
+def test_an_old_record_of_the_machine_does_not_explain_an_exception_of_today(
+    kb: KnowledgeBase, tmp_path: Path, when: str
+) -> None:
+    assert verdict(kb, tmp_path, dmesg=when + XID, train=STEPS + RAISED) == "unknown"
+
+
+def test_a_record_of_the_time_of_the_failure_explains_it(kb: KnowledgeBase, tmp_path: Path) -> None:
+    record = "[Mon Nov 30 10:49:50 2026] " + XID
+    assert verdict(kb, tmp_path, dmesg=record, train=STEPS) == "gpu-xid-79-fell-off-bus"
+
+
+@pytest.mark.parametrize("record", [DAYS_BEFORE + XID, "[  123.456789] " + XID, "[Mon Nov 30 10:20:00 2026] " + KILLED])
+def test_a_run_that_ended_well_outlived_what_the_machine_recorded(
+    kb: KnowledgeBase, tmp_path: Path, record: str
+) -> None:
+    assert verdict(kb, tmp_path, dmesg=record, train=STEPS + ENDED) == "healthy"
+
+
+def test_a_record_stands_where_one_of_two_files_stops_in_mid_flight(kb: KnowledgeBase, tmp_path: Path) -> None:
+    record = "[Mon Nov 30 10:49:50 2026] " + XID
+    assert verdict(kb, tmp_path, dmesg=record, rank0=STEPS + ENDED, rank1=STEPS) == "gpu-xid-79-fell-off-bus"
+
+
+def test_what_is_passed_over_for_its_date_is_said(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "dmesg.txt").write_text(DAYS_BEFORE + XID)
+    (tmp_path / "train.log").write_text(STEPS)
+    diagnosis = kb.diagnose(tmp_path)
+    assert not diagnosis.hypotheses
+    assert any(note.startswith("dmesg.txt:1 is more than 14 hours") for note in diagnosis.input.notes)
