@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from denpex_kb.model.diagnosis import ActionAdvice, Diagnosis
+from denpex_kb.model.display import spans
 from denpex_kb.model.entry import Entry
 
 _STACKS = "the stacks of all ranks (`denpex capture` on every node while it hangs, or `py-spy dump --pid PID`)"
@@ -13,6 +15,8 @@ _RECORDER = (
     " files /tmp/nccl_trace_rank_*)"
 )
 _LOGS = "one log per rank from the first line on (torchrun: `--log-dir logs --redirects 3`)"
+_MOST_SPANS = 8
+_RANK = re.compile(r"rank (\d+)")
 _HOST = "`dmesg -T | tail -200` of the nodes"
 
 
@@ -53,13 +57,15 @@ def missing_ranks(diagnosis: Diagnosis) -> str:
     if not world or not known or len(known) >= world:
         return ""
     missing = [rank for rank in range(world) if rank not in known]
-    named = ", ".join(map(str, missing[:8])) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-    return f"rank{'s' * (len(missing) > 1)} {named}"
+    return f"rank{'s' * (len(missing) > 1)} {spans(missing, _MOST_SPANS)}"
 
 
 def _with_places(text: str, targets: Sequence[str]) -> str:
     unnamed = [target for target in targets if target not in text]
-    return f"{text} Concerns {', '.join(unnamed)}." if unnamed else text
+    ranks = [int(match[1]) for target in unnamed if (match := _RANK.fullmatch(target))]
+    others = [target for target in unnamed if not _RANK.fullmatch(target)]
+    named = [f"rank{'s' * (len(ranks) > 1)} {spans(ranks, _MOST_SPANS)}"] * bool(ranks) + others
+    return f"{text} Concerns {', '.join(named)}." if named else text
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -29,6 +30,21 @@ def printable_lines(text: str) -> str:
 def one_line(text: str) -> str:
     """Make a text safe and put it on one line, for names of files and hosts."""
     return printable(" ".join(text.split("\n")).replace("\r", "\N{REPLACEMENT CHARACTER}"))
+
+
+def spans(numbers: Iterable[int], most: int | None = None) -> str:
+    """Write ranks as spans: 0-6, 9; of more spans than `most`, the first of them and how many ranks it is in all."""
+    spans: list[tuple[int, int]] = []
+    ordered = sorted(numbers)
+    for number in ordered:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    written = [str(first) if first == last else f"{first}-{last}" for first, last in spans]
+    if most is None or len(written) <= most:
+        return ", ".join(written)
+    return f"{', '.join(written[:most])}, … ({len(ordered)} in all)"
 
 
 class Excerpt(Struct, frozen=True):

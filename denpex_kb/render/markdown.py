@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from denpex_kb.model.diagnosis import Diagnosis, Evidence
-from denpex_kb.model.display import one_line, printable_lines
+from denpex_kb.model.display import one_line, printable_lines, spans
 from denpex_kb.render.terminal import ACTIONS, about_restart, percent
-from denpex_kb.render.words import spans
 
 _SPECIAL = str.maketrans(
     {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "\\|", "*": "\\*", "_": "\\_", "[": "\\[", "]": "\\]"}

@@ -32,6 +32,7 @@ class Paper:
         self.colour = colour
         self.unicode = unicode
         self._narrow = self.width < _NARROW
+        self.names: dict[str, str] = {}  # files by their short names, once the long one was written
         self._lines: list[str] = []
 
     def paint(self, text: str, tone: Tone) -> str:
@@ -74,6 +75,12 @@ class Paper:
             lines = lines[:-1]
         return "\n".join(lines) + "\n"
 
+    def shortened(self, text: str) -> str:
+        """Put short names of files where a text points at one of their lines."""
+        for name, short in self.names.items():
+            text = text.replace(f"{name}:", f"{short}:")
+        return text
+
     def sign(self, rich: str, plain: str) -> str:
         """Return a sign, or its plain form on a terminal without Unicode."""
         return rich if self.unicode else plain
@@ -106,7 +113,17 @@ class Section:
 
     def line(self, text: str, tone: Tone = "plain", indent: int = 0, hang: int = 0) -> None:
         """Write one wrapped paragraph."""
-        for part in self._paper._wrap(printable(text), self._indent + indent, hang):
+        for part in self._paper._wrap(printable(self._paper.shortened(text)), self._indent + indent, hang):
+            self._put(part, tone, indent)
+
+    def quoted(self, text: str, tone: Tone, indent: int, most: int) -> None:
+        """Write a line of the input wrapped, and cut after so many lines."""
+        parts = self._paper._wrap(printable(text), self._indent + indent)
+        if len(parts) > most:
+            room = self._paper.width - self._indent - indent
+            ellipsis = self._paper.sign("…", "...")
+            parts = [*parts[: most - 1], parts[most - 1][: room - len(ellipsis)] + ellipsis]
+        for part in parts:
             self._put(part, tone, indent)
 
     def raw(self, text: str) -> None:

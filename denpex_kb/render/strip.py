@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from denpex_kb.model.diagnosis import Diagnosis, RankState
+from denpex_kb.model.display import spans
 from denpex_kb.render.paper import Paper, Tone
-from denpex_kb.render.words import spans
 
 Shown = Literal["initiating", "silent", "unknown", "working", "collateral", "torn-down", "completed"]
 SIGNS: dict[Shown, tuple[str, str, Tone]] = {

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from denpex_kb.model.diagnosis import ActionAdvice, Collateral, Diagnosis, Evidence, Hypothesis
-from denpex_kb.model.display import one_line
-from denpex_kb.render.paper import Paper, Tone
+from pathlib import PurePath
+
+from denpex_kb.model.diagnosis import ActionAdvice, Collateral, Diagnosis, Evidence, Hypothesis, Initiating
+from denpex_kb.model.display import one_line, spans
+from denpex_kb.render.paper import Paper, Section, Tone
 from denpex_kb.render.strip import write_strip
-from denpex_kb.render.words import spans
 
 _MOST_EVIDENCE = 4
 _MOST_OTHERS = 3
 _LATE = 33  # lines, after which the rest is kept short, so that the whole fits one screen
 _MOST_CODE = 12
+_MOST_FRAMES = 4
+_MOST_SPANS = 12
+_MOST_QUOTED = 3
+_TIED = "\N{NO-BREAK SPACE}"
 _MOST_VERIFY = 3
 _VERDICTS: dict[str, tuple[str, Tone]] = {
     "matched": ("MATCHED", "good"),
@@ -39,6 +44,7 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
         _interpreted(diagnosis, paper)
         _action(diagnosis, paper)
         _began(diagnosis, paper)
+        paper.names = _short_names(diagnosis)
         strip = write_strip(diagnosis, paper)
         _why(diagnosis, paper, most=_MOST_EVIDENCE - bool(strip))
         _first_error(diagnosis, paper)
@@ -51,6 +57,26 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
         _read_on(diagnosis, paper)
         _notes(diagnosis, paper)
     return paper.text()
+
+
+def _short_names(diagnosis: Diagnosis) -> dict[str, str]:
+    """Leave the folder that all quoted files lie in out of their names; long names are replaced first."""
+    best = diagnosis.hypotheses[0].evidence if diagnosis.hypotheses else ()
+    places = [
+        diagnosis.initiating.file if diagnosis.initiating else None,
+        diagnosis.first_error.file if diagnosis.first_error else None,
+        *(item.file for item in best),
+        *(item.first.file for item in diagnosis.collateral),
+    ]
+    files = {PurePath(one_line(file)) for file in places if file is not None}
+    folder = (
+        next((parent for parent in min(files).parents if all(parent in file.parents for file in files)), None)
+        if files
+        else None
+    )
+    if folder is None or folder == PurePath():
+        return {}
+    return {str(file): str(file.relative_to(folder)) for file in sorted(files, key=lambda file: -len(str(file)))}
 
 
 def render_brief(diagnosis: Diagnosis, paper: Paper) -> None:
@@ -70,7 +96,7 @@ def _head(diagnosis: Diagnosis, paper: Paper) -> None:
     title = best.title if best else diagnosis.because
     tail = f"  ({percent(best.confidence)})" if best else ""
     head = f"{word}  {title}{tail}"
-    parts = paper._wrap(one_line(head), 0)
+    parts = [part.replace(_TIED, " ") for part in paper._wrap(one_line(head).replace(" %)", f"{_TIED}%)"), 0)]
     first = parts[0]
     paper.raw(paper.paint(first[: len(word)], tone) + paper.paint(first[len(word) :], "bold"))
     for part in parts[1:]:
@@ -114,15 +140,16 @@ def _began(diagnosis: Diagnosis, paper: Paper) -> None:
     where = (
         f"rank {began.rank}"
         if began.rank is not None
-        else (f"ranks {spans(began.ranks)}" if began.ranks else "rank unknown")
+        else (f"ranks {spans(began.ranks, _MOST_SPANS)}" if began.ranks else "rank unknown")
     )
     host = f" on {one_line(began.host)}" if began.host else ""
     section.line(f"{where}{host}: {began.why}" if began.why else f"{where}{host}", "bold")
     if began.file is not None:
         section.line(f"{one_line(began.file)}:{began.line}", "dim")
-        section.clipped(began.text, "bad", 2)
+        section.quoted(began.text, "bad", 2, _MOST_QUOTED)
     if diagnosis.silent_ranks:
-        section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {spans(diagnosis.silent_ranks)}", "warn")
+        silent = spans(diagnosis.silent_ranks, _MOST_SPANS)
+        section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {silent}", "warn")
     paper.blank()
 
 
@@ -139,7 +166,7 @@ def _why(diagnosis: Diagnosis, paper: Paper, most: int = _MOST_EVIDENCE) -> None
         section.line("your words: " + ", ".join(words))
         evidence = [item for item in evidence if item.file is not None and item.what != "fact"]
     for item in evidence[:most]:
-        _evidence(item, section)
+        _evidence(item, section, diagnosis.initiating)
     if len(evidence) > most:
         section.line(f"and {len(evidence) - most} more (--format json shows all)", "dim")
     for item in best.against:
@@ -151,16 +178,19 @@ def _telling(evidence: tuple[Evidence, ...]) -> list[Evidence]:
     return [item for item in evidence if item.what != "words"]
 
 
-def _evidence(item: Evidence, section: object) -> None:
+def _evidence(item: Evidence, section: Section, began: Initiating | None) -> None:
     rank = f" rank {item.rank}" if item.rank is not None else ""
     times = f", {item.count} times" if item.count > 1 else ""
     if item.file is not None and item.what in ("signature", "relation", "absence"):
-        section.line(f"{one_line(item.file)}:{item.line}{rank}{times}  [{item.name}]", "dim")  # type: ignore[attr-defined]
-        section.clipped(item.text, "plain", 2)  # type: ignore[attr-defined]
+        shown = began is not None and (item.file, item.line) == (began.file, began.line)
+        above = ": the line above" if shown else ""
+        section.line(f"{one_line(item.file)}:{item.line}{rank}{times}  [{item.name}]{above}", "dim")
+        if not shown:
+            section.clipped(item.text, "plain", 2)
     elif item.what == "fact":
-        section.line(f"{item.text}  ({_place(item)})")  # type: ignore[attr-defined]
+        section.line(f"{item.text}  ({_place(item)})")
     else:
-        section.line(item.text or item.name)  # type: ignore[attr-defined]
+        section.line(item.text or item.name)
 
 
 def _place(item: Evidence) -> str:
@@ -181,11 +211,17 @@ def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
         if began is None or (began.file, began.line) != (error.file, error.line):  # else it stands above
             section.line(error.text, "bad", 2)
     if diagnosis.core is not None:
-        for frame in diagnosis.core.frames:
+        frames = diagnosis.core.frames
+        skipped = len(frames) - _MOST_FRAMES
+        for number, frame in enumerate(frames):
+            if 0 < number <= skipped:  # of a deep traceback the middle says least
+                continue
             tone: Tone = "bold" if frame.own else "dim"
             section.line(f"{one_line(frame.file)}:{frame.line} in {one_line(frame.function)}", tone, 2, 2)
             if frame.code and frame.own:
                 section.clipped(frame.code, "plain", 4)
+        if skipped > 0:
+            section.line(f"and {skipped} frame{'s' * (skipped > 1)} between (--format json shows all)", "dim", 2)
         if diagnosis.core.left_out:
             section.line(f"and {diagnosis.core.left_out} frames of libraries", "dim", 2)
     paper.blank()
@@ -253,7 +289,7 @@ def _collateral(diagnosis: Diagnosis, paper: Paper, most: int) -> None:
 
 
 def _folded(item: Collateral) -> str:
-    who = f"rank{'s' * (len(item.ranks) > 1)} {spans(item.ranks)}: " if item.ranks else ""
+    who = f"rank{'s' * (len(item.ranks) > 1)} {spans(item.ranks, _MOST_SPANS)}: " if item.ranks else ""
     times = f" × {item.count}" if item.count > 1 else ""
     return f"{who}{item.event}{times}, first {one_line(item.first.file)}:{item.first.line}: {item.because}"
 

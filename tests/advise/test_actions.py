@@ -67,7 +67,7 @@ def test_a_stall_asks_for_stacks_and_for_the_ranks_that_are_missing(kb: Knowledg
     assert action is not None
     assert action.kind == "capture"
     assert "py-spy dump" in action.text
-    assert "ranks 2, 3" in action.text
+    assert "ranks 2-3" in action.text
 
 
 def test_an_unknown_question_says_what_to_collect(kb: KnowledgeBase) -> None:

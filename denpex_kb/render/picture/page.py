@@ -12,14 +12,13 @@ from msgspec import Struct
 
 from denpex_kb import __version__
 from denpex_kb.model.diagnosis import Attempt, Diagnosis, EventPlace, Evidence
-from denpex_kb.model.display import Excerpt
+from denpex_kb.model.display import Excerpt, spans
 from denpex_kb.render.html import shown, words
 from denpex_kb.render.picture import svg
 from denpex_kb.render.picture.lanes import KINDS, Picture, picture_of
 from denpex_kb.render.picture.quotes import Quotes
 from denpex_kb.render.strip import SIGNS, shown_state
 from denpex_kb.render.terminal import ACTIONS, about_restart, percent
-from denpex_kb.render.words import spans
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _MOST_ROWS = 8192

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from denpex_kb.model.diagnosis import Lane, Mark, MarkKind, Wait
-from denpex_kb.render.words import spans
+from denpex_kb.model.display import spans
 
 _MOST_SPANS = 40  # characters in which ranks are named
 _MOST_PLACE = 34  # characters of a file's name
