@@ -31,7 +31,7 @@ from denpex_kb.model.facts import Fact
 from denpex_kb.pipeline.question import looks_like_log, quotes_message
 from denpex_kb.read.versions import named_versions
 
-SURE = 0.7  # the share of belief from which on an answer is given as such
+SURE = 0.66  # the share of belief from which on an answer is given as such
 _MOST_QUESTIONS = 8  # asked in a row before the conversation stops asking by itself
 _LOST = (
     "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which"

@@ -36,8 +36,9 @@ def read_paths(kb: KnowledgeBase, paths: Sequence[Path], jobs: int | None, *, hu
 def read_pipe(kb: KnowledgeBase, *, hung: bool) -> tuple[Diagnosis, bool]:
     """Diagnose standard input likewise."""
     bar = Bar(sys.stderr)
-    with interruptible(blocking=True) as stop:
-        diagnosis = _or_interrupted(lambda: kb.diagnose_stream(_piped(stop), hung=hung), stop, bar)
+    waiting = Event()
+    with interruptible(waiting) as stop:
+        diagnosis = _or_interrupted(lambda: kb.diagnose_stream(_piped(stop, waiting), hung=hung), stop, bar)
         return diagnosis, stop.is_set()
 
 
@@ -65,21 +66,28 @@ def _or_interrupted(work: Callable[[], Diagnosis], stop: Event, bar: Bar) -> Dia
         bar.clear()
 
 
-def _piped(stop: Event) -> Iterator[bytes]:
+def _piped(stop: Event, waiting: Event) -> Iterator[bytes]:
     read = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)  # what is there already is not lost
-    try:
-        while not stop.is_set() and (chunk := read(1 << 20)):
-            yield chunk
-    except KeyboardInterrupt:
-        stop.set()
+    while not stop.is_set():
+        try:
+            waiting.set()
+            chunk = read(1 << 20)
+        except KeyboardInterrupt:
+            stop.set()
+            return
+        finally:
+            waiting.clear()
+        if not chunk:
+            return
+        yield chunk
 
 
 @contextlib.contextmanager
-def interruptible(*, blocking: bool = False) -> Iterator[Event]:
+def interruptible(waiting: Event | None = None) -> Iterator[Event]:
     """Let the first Ctrl-C set an event, and any further one interrupt.
 
     Args:
-        blocking: the work may wait for input for ever, and has to be interrupted in that.
+        waiting: set while the work waits for input, perhaps for ever: then the first one interrupts that too.
     """
     stop = Event()
     if current_thread() is not main_thread():
@@ -87,9 +95,10 @@ def interruptible(*, blocking: bool = False) -> Iterator[Event]:
         return
 
     def interrupted(_number: int, _frame: FrameType | None) -> None:
-        if stop.is_set() or blocking:
-            raise KeyboardInterrupt
+        again = stop.is_set()
         stop.set()
+        if again or (waiting is not None and waiting.is_set()):
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:
