@@ -149,7 +149,7 @@ def _values(fact: FactDeclaration, conditions: Sequence[Condition], reader: Case
     if fact.type == "bool":
         return ["true", "false"]
     if fact.values:
-        return list(fact.values)
+        return [value for value in fact.values if value not in fact.concluded]
     if fact.type != "int" or not conditions:
         return []
     named = {spell(words.value) for words in reader.index.kb.words if words.fact == fact.name}

@@ -86,20 +86,21 @@ def build_scene(
 def _exits(
     readings: Iterable[Reading], rules: RuleSet, ranks: Ranks, attempt: int
 ) -> Iterable[tuple[int | None, Exit]]:
-    for reading in readings:
-        for item in read_exits(reading, rules):
-            if item.seen.line.attempt != attempt:
-                continue
-            if item.rank is not None:
-                yield item.rank, item
-            elif item.tasks:
-                if ranks.task_is_rank:
-                    yield from ((task, item) for task in item.tasks)
-            else:
-                rank = ranks.of_pid(item.pid, item.host) if item.pid is not None else None
-                if rank is None and item.local_rank is not None:
-                    rank = ranks.of_local(item.local_rank, item.host)
-                yield (rank if _told(item, ranks) else None), item
+    ends = [item for reading in readings for item in read_exits(reading, rules) if item.seen.line.attempt == attempt]
+    # a block that states the global rank of a process tells whose its local rank on other lines is
+    stated = {(item.seen.line.file, item.pid): item.rank for item in ends if item.rank is not None and item.pid}
+    for item in ends:
+        known = item.rank if item.rank is not None else stated.get((item.seen.line.file, item.pid or 0))
+        if known is not None:
+            yield known, item
+        elif item.tasks:
+            if ranks.task_is_rank:
+                yield from ((task, item) for task in item.tasks)
+        else:
+            rank = ranks.of_pid(item.pid, item.host) if item.pid is not None else None
+            if rank is None and item.local_rank is not None:
+                rank = ranks.of_local(item.local_rank, item.host)
+            yield (rank if _told(item, ranks) else None), item
 
 
 def _told(exit_: Exit, ranks: Ranks) -> bool:

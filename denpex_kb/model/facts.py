@@ -147,6 +147,7 @@ class FactDeclaration(Struct, frozen=True, forbid_unknown_fields=True):
     question: str
     find: str
     values: tuple[str, ...] = ()
+    concluded: tuple[str, ...] = ()  # values that follow from other facts, for which nobody is asked
     means: dict[str, str] = {}  # value → what it says in a sentence
     log: tuple[FactPattern, ...] = ()
     config: tuple[ConfigKey, ...] = ()
