@@ -80,3 +80,27 @@ def test_what_is_passed_over_for_its_date_is_said(kb: KnowledgeBase, tmp_path: P
     diagnosis = kb.diagnose(tmp_path)
     assert not diagnosis.hypotheses
     assert any(note.startswith("dmesg.txt:1 is more than 14 hours") for note in diagnosis.input.notes)
+
+
+def rank_log(rank: int, *, reports: bool) -> str:
+    steps = "".join(f"2026-11-30 10:0{minute}:07 [rank{rank}] step {minute}/60 loss 2.1\n" for minute in range(10))
+    told = (
+        f"2026-11-30 10:20:07 [rank{rank}]:[E1130 10:20:07.000 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught"
+        " collective operation timeout: WorkNCCL(SeqNum=1200, OpType=ALLREDUCE, NumelIn=1000, NumelOut=1000,"
+        " Timeout(ms)=600000) ran for 600010 milliseconds before timing out.\n"
+    )
+    return f"[rank{rank}] world_size=8\n" + steps + (told if reports else "")
+
+
+def test_ranks_whose_logs_were_not_handed_in_are_not_accused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for rank in (0, 1, 2, 4, 6):
+        (tmp_path / f"rank_{rank}.log").write_text(rank_log(rank, reports=True))
+    assert kb.diagnose(tmp_path).initiating is None
+
+
+def test_a_rank_that_is_silent_in_its_own_log_is_told_from_those_without_one(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for rank in (0, 1, 2, 4, 5, 6):
+        (tmp_path / f"rank_{rank}.log").write_text(rank_log(rank, reports=rank != 5))
+    initiating = kb.diagnose(tmp_path).initiating
+    assert initiating is not None
+    assert initiating.rank == 5
