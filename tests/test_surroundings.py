@@ -104,3 +104,24 @@ def test_a_rank_that_is_silent_in_its_own_log_is_told_from_those_without_one(kb:
     initiating = kb.diagnose(tmp_path).initiating
     assert initiating is not None
     assert initiating.rank == 5
+
+
+ACCOUNTS = (
+    HEAD
+    + "4240            train        gpu       acct         64 OUT_OF_ME+    0:125\n"
+    + "4241            train        gpu       acct         64    TIMEOUT      0:0\n"
+    + "4242            train        gpu       acct         64  COMPLETED      0:0\n"
+)
+
+
+def test_accounts_of_several_jobs_do_not_say_which_is_meant(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert verdict(kb, tmp_path, sacct=ACCOUNTS) == "unknown"
+
+
+def test_accounts_of_other_jobs_do_not_spoil_a_run_that_ended_well(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert verdict(kb, tmp_path, sacct=ACCOUNTS, train=STEPS + ENDED) == "healthy"
+
+
+def test_the_account_of_the_job_that_a_file_is_named_after_counts(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "slurm-4241.out").write_text(STEPS)
+    assert verdict(kb, tmp_path, sacct=ACCOUNTS) == "slurm-time-limit"
