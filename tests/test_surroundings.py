@@ -125,3 +125,40 @@ def test_accounts_of_other_jobs_do_not_spoil_a_run_that_ended_well(kb: Knowledge
 def test_the_account_of_the_job_that_a_file_is_named_after_counts(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "slurm-4241.out").write_text(STEPS)
     assert verdict(kb, tmp_path, sacct=ACCOUNTS) == "slurm-time-limit"
+
+
+IGNORED = (
+    "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f1234567890>\n"
+    "Traceback (most recent call last):\n"
+    '  File "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 1600, in __del__\n'
+    "    self._shutdown_workers()\n"
+    "AssertionError: can only test a child process\n"
+)
+
+
+def test_an_exception_that_the_interpreter_ignores_began_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert verdict(kb, tmp_path, train=STEPS + ENDED + IGNORED) == "healthy"
+
+
+def test_an_exception_behind_an_ignored_one_counts(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(STEPS + IGNORED + RAISED)
+    initiating = kb.diagnose(tmp_path).initiating
+    assert initiating is not None
+    assert initiating.text.endswith("KeyError: 'learning_rate'")
+
+
+OUT_OF_MEMORY = (
+    'Traceback (most recent call last):\n  File "/opt/optuna/study/_optimize.py", line 197, in _run_trial\n'
+    "    value_or_values = func(trial)\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB"
+    " of which 1.00 GiB is free.\n"
+)
+
+
+def test_a_search_that_goes_on_after_a_failed_trial_survived_it(kb: KnowledgeBase, tmp_path: Path) -> None:
+    trials = [
+        f"[I 2026-11-30 10:0{number}:00,000] Trial {number} finished with value: 0.9 and parameters: {{'lr': 0.1}}."
+        " Best is trial 0 with value: 0.9.\n"
+        for number in range(9)
+    ]
+    assert verdict(kb, tmp_path, search="".join(trials[:4]) + OUT_OF_MEMORY + "".join(trials[5:])) == "unknown"
