@@ -217,6 +217,18 @@ def test_a_log_that_vanishes_while_it_is_followed_is_remembered(kb: KnowledgeBas
     assert found.hypotheses[0].id.startswith("cuda-oom")
 
 
+def test_silence_is_not_put_into_the_users_mouth_and_a_vanished_log_is_named(kb: KnowledgeBase, log: Path) -> None:
+    watch = Watch(kb, log.parent, stall=60.0)
+    assert watch.after(1) is None
+    log.unlink()
+    found = watch.after(90)
+
+    assert found is not None
+    assert found.verdict == "stalled"
+    assert "you say" not in found.because
+    assert any("no longer there" in note for note in found.input.notes)
+
+
 def test_an_interrupt_ends_the_following_with_what_was_seen(kb: KnowledgeBase, log: Path) -> None:
     stop = threading.Event()
     stop.set()

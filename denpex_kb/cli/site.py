@@ -55,8 +55,13 @@ def build(
     search: Search = True,
 ) -> None:
     """Build the site; what did not change is left alone."""
+    from denpex_kb.errors import UsageError
     from denpex_kb.hub.build import build_site
 
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--output {output}: no folder can be made there: {error.strerror}") from error
     report = build_site(_request(output, config, catalog or [], base_url, repository, only=only, search=search))
     _tell(report)
     out(f"{output / 'index.html'}\n")

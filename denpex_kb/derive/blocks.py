@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from denpex_kb.model.events import Identity, Reading, Seen, identity
+from denpex_kb.model.events import Identity, Match, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
+
+_LONGEST_IGNORED = 60  # lines from the head of an ignored traceback to its exception
 
 
 def marks_of(seen: Seen, rules: RuleSet) -> frozenset[str]:
@@ -49,6 +51,8 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
             if dump and process is not None and seen.line.pid is None:
                 seen.line.pid = process
             seen.block = blocks.take(identity(seen.line), kinds, dump=dump)
+            if blocks.unheeded(identity(seen.line), kinds, seen.line.number):
+                seen.matches = tuple(item for item in seen.matches if not _raises(item, rules))
 
 
 class _Blocks:
@@ -62,6 +66,7 @@ class _Blocks:
         """Forget the blocks of the file before."""
         self._open: dict[Identity, int] = {}
         self._closed: dict[Identity, int] = {}
+        self._ignored: dict[Identity, int] = {}  # where the interpreter said that it ignores what follows
         self._joined: set[Identity] = set()  # processes whose next traceback belongs to the one above it
 
     def begin_stack(self, who: Identity) -> int:
@@ -89,6 +94,15 @@ class _Blocks:
             self._closed[who] = self._open.pop(who)
         return block
 
+    def unheeded(self, who: Identity, kinds: frozenset[str], number: int) -> bool:
+        """Say whether a line ends a traceback that the interpreter only reports: of a finaliser or a callback."""
+        if "ignored" in kinds:
+            self._ignored[who] = number
+        if "exception" not in kinds:
+            return False
+        begun = self._ignored.pop(who, None)
+        return begun is not None and number - begun <= _LONGEST_IGNORED
+
     def _join(self, who: Identity, *, quotes: bool) -> None:
         """Go on with the block of the line above; a quoted traceback never belongs to one that has ended."""
         if who not in self._open:
@@ -99,6 +113,11 @@ class _Blocks:
                 self._open[who] = self._closed[who]
         if not quotes:
             self._joined.add(who)
+
+
+def _raises(item: Match, rules: RuleSet) -> bool:
+    pattern = rules.patterns[item.pattern]
+    return pattern.target == "mark" and pattern.name == "exception"
 
 
 def _pid(seen: Seen, rules: RuleSet) -> int | None:

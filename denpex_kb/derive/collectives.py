@@ -256,6 +256,20 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
     unseen = missing - covered
     if unseen and ranks.world_size is None and len(observed) <= len(missing):
         return None  # that half of a small group is not to be seen says nothing
+    absent = unseen if len({report.seen.line.file for report in hang.reports}) == len(observed) > 1 else set()
+    if absent and missing - absent:  # one file for each rank: who has one and is silent in it, not who has none
+        missing, unseen = missing - absent, set()
+    elif absent:
+        return Relation(
+            "missing-reporter",
+            f"there is no log of {rank_list(sorted(absent))} here, the {len(observed)} others report the time-out",
+            tuple(sorted(absent)),
+            tuple(report.seen for report in hang.reports[:3]),
+            tuple(sorted(expected)),
+            tuple(sorted(observed)),
+            basis,
+            "none of them seen elsewhere in the input",
+        )
     return Relation(
         "missing-reporter",
         f"{rank_list(sorted(missing))} never reported the time-out that {len(observed)} others report",

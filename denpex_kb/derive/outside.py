@@ -1,16 +1,18 @@
-"""Records of the machine that are none of the job's: far from its time, or outlived by a run that ended well."""
+"""What is none of the job's: accounts of other jobs; records of the machine far from it in time, or outlived by it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from denpex_kb.derive.blocks import marks_of
+from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.clocks import ZONES, Clocks
 from denpex_kb.model.events import Reading, Seen
 from denpex_kb.model.rules import RuleSet
 
 _MACHINE = frozenset({"hardware", "kernel"})
 _BAD = frozenset({"exception", "crash", "scheduler", "collateral", "summary", "mismatch", "exit"})
+_NUMBER = re.compile(r"(?<!\d)\d{2,12}(?!\d)")
 _WRAP = 180 * 86400.0  # stamps without a year that lie so far apart may be of two years, in either order
 
 
@@ -46,6 +48,39 @@ def drop_distant(readings: Sequence[Reading], clocks: Clocks, rules: RuleSet) ->
             " printed, and passed over"
         )
     return notes
+
+
+def drop_other_accounts(readings: Sequence[Reading], rules: RuleSet) -> list[str]:
+    """Take out the scheduler's accounts of several jobs, but for those of a job that the rest of the input names.
+
+    Args:
+        readings: everything that was read; changed in place.
+        rules: the compiled catalog.
+
+    Returns:
+        A sentence where something was taken out.
+    """
+    rows = [
+        (reading, seen, account)
+        for reading in readings
+        for seen in reading.seen
+        if (account := mark_values(seen, rules).get("account")) is not None
+    ]
+    accounts = {account for _, _, account in rows}
+    if len(accounts) < 2:
+        return []
+    named = {job for reading in readings for seen in reading.seen if (job := mark_values(seen, rules).get("job"))}
+    for reading in readings:
+        named.update(_NUMBER.findall(reading.origin.name))
+    others = accounts - named
+    if not others:
+        return []
+    gone = {id(seen) for _, seen, account in rows if account in others}
+    for reading in {id(reading): reading for reading, _, _ in rows}.values():
+        reading.seen = [seen for seen in reading.seen if id(seen) not in gone]
+    first = next(seen.line for _, seen, account in rows if account in others)
+    which = "all but those of the job that the other lines name" if accounts & named else "all, as no line says which"
+    return [f"{first.file}:{first.number}: accounts of {len(accounts)} jobs; passed over {which} (sacct -j JOB)"]
 
 
 def outlived(seen: Iterable[Seen], progress: Iterable[Seen], rules: RuleSet) -> set[tuple[str, int]]:

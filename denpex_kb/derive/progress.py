@@ -15,6 +15,7 @@ from denpex_kb.derive.nouns import Began
 from denpex_kb.model.events import Identity, Line, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
 
+SAID_TO_HANG = "you say that it hangs"
 _STALL_SECONDS = 300.0  # silence of a rank, by another line's clock, that is no slow step
 
 
@@ -144,14 +145,14 @@ def run_state(
     if began.event is not None:
         return RunState("failed", "a failure was printed", began.event.seen.line, steps)
     if hung and not bad:
-        return RunState("stalled", "you say that it hangs", None, steps)
+        return RunState("stalled", SAID_TO_HANG, None, steps)
     completed = [item for item in seen if "completion" in marks_of(item, rules)]
     if completed and not began.left_alone and not any(_after(item.seen, completed[-1]) for item in bad):
         return RunState("completed", "the run reports its end", completed[-1].line, steps)
     if bad:
         return RunState("failed", "only events that follow from a failure were printed", bad[0].seen.line, steps)
     if hung:
-        return RunState("stalled", "you say that it hangs", None, steps)
+        return RunState("stalled", SAID_TO_HANG, None, steps)
     if any("stack" in marks_of(item, rules) for item in seen):
         return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
     if began.left_alone:

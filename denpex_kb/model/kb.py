@@ -16,6 +16,7 @@ MarkClass = Literal[
     "exception",  # the last line of a traceback
     "traceback",  # the first line of a traceback
     "frame",  # a frame of a traceback
+    "ignored",  # the interpreter says that the traceback below it goes unheeded
     "chained",  # a line behind which the traceback above it goes on
     "stack",  # the head of one process's or thread's stack in a dump
     "frame-plumbing",  # a frame that says nothing of what the process does

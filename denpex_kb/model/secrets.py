@@ -33,6 +33,10 @@ _NAME = (
 _NAMED = (
     rf"(?P<name>\b{_NAME}(?:\\?[\"'])?\s{{0,3}}(?:=|:|=>)\s{{0,3}}(?:\\?[\"'])?)(?P<value>[^\s\"'\\,;)}}\]]{{6,}})",
     r"(?P<flag>--?[\w-]{0,30}(?:api-?key|secret|password|token)[ =])(?P<given>[^\s\"'\\,;]{6,})",
+    # keys of whatever service: only what looks like one, for a sort key or a column's key is none
+    r"(?P<option>--[\w-]{0,30}[-_]key[ =][\"']?)(?P<argument>(?=[A-Za-z_+/-]*\d)[A-Za-z0-9+/=_-]{20,})",
+    r"(?P<variable>(?-i:\b[A-Z][A-Z0-9_]{0,40}_KEY)[\"']?\s?[=:]\s?[\"']?)(?P<content>(?=[A-Za-z_+/-]*\d)[A-Za-z0-9+/=_-]{20,})",
+    r"(?P<said>\b(?:api|access|secret|private) key:?\s{1,3})(?P<told>(?=[A-Za-z_+/-]*\d)[A-Za-z0-9+/=_-]{20,})",
     r"(?P<bearer>\b(?:Bearer|Basic)\s{1,3})(?P<ticket>[A-Za-z0-9+/_.=-]{8,})",
     r"(?P<login>\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{1,100}:)(?P<pass>[^\s/@\"']{1,200})(?=@)",
     r"(?P<netrc>\blogin \S{1,100} password )(?P<word>\S{1,200})",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from denpex_kb.derive.progress import SAID_TO_HANG
 from denpex_kb.errors import InputError
 from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.model.events import Origin, Reading
@@ -105,8 +106,7 @@ class Follower:
         self._read_on()
         now = self._clock()
         if now - self._grown >= self._stall and any(file.scan is not None for file in self._files.values()):
-            note = f"nothing was written for {now - self._grown:.0f} s"
-            return self._seen_to_hang(self._answer(hung=True, note=note), note)
+            return self._silent(now - self._grown)
         if self._open_news and now - self._news >= self._settled and now >= self._wait_until:
             self._open_news = False
             began = self._clock()
@@ -143,6 +143,22 @@ class Follower:
             return None
         return self._logs.diagnosis(reads, (), notes, "logs" if len(reads) > 1 else "log", hung=hung)
 
+    def _silent(self, seconds: float) -> Diagnosis:
+        """Conclude from silence, which the user did not state; logs that are gone cannot say more."""
+        gone = [
+            name
+            for path, file in self._files.items()
+            if file.scan is not None and not path.exists()
+            for name in [file.file.name]
+        ]
+        note = f"nothing was written for {seconds:.0f} s"
+        if gone:
+            note += f"; {', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''} is no longer there"
+        found = self._answer(hung=True, note=note)
+        if self._hung:
+            return found
+        return structs.replace(found, because=found.because.replace(SAID_TO_HANG, note))
+
     def _answer(self, *, hung: bool, note: str) -> Diagnosis:
         notes = [note] if note else []
         if self._rotated:
@@ -157,12 +173,6 @@ class Follower:
         if found is None:
             raise InputError(f"{self.watched}: nothing in there could be read as a log")
         return found
-
-    def _seen_to_hang(self, diagnosis: Diagnosis, note: str) -> Diagnosis:
-        """Say that the silence shows the stall, where nobody said so."""
-        if self._hung or not note:
-            return diagnosis
-        return structs.replace(diagnosis, because=diagnosis.because.replace("you say that it hangs", note))
 
 
 class _Growing:

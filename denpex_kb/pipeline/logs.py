@@ -18,7 +18,7 @@ from denpex_kb.derive.incidents import split
 from denpex_kb.derive.located import Located
 from denpex_kb.derive.models import derive_model_facts
 from denpex_kb.derive.order import stale_records
-from denpex_kb.derive.outside import drop_distant, outlived
+from denpex_kb.derive.outside import drop_distant, drop_other_accounts, outlived
 from denpex_kb.derive.progress import overtaken_lines, run_state
 from denpex_kb.derive.ranks import Ranks, assign_ranks
 from denpex_kb.derive.relations import relations_of
@@ -195,7 +195,7 @@ class LogDiagnoser:
             facts.add(fact)
         derive_model_facts(facts, index.kb)
         clocks = Clocks(readings)
-        notes = [*notes, *drop_distant(readings, clocks, rules)]
+        notes = [*notes, *drop_distant(readings, clocks, rules), *drop_other_accounts(readings, rules)]
         group_blocks(readings, rules)
         attempts = number_attempts(readings, rules, clocks)
         ranks = assign_ranks(readings, rules, facts)

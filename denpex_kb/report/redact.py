@@ -13,6 +13,7 @@ from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.report import names
 
 T = TypeVar("T")
+_TELLING = 5  # letters from which on a user's name is replaced inside a longer name, too
 _MARKS = {
     "secret": "secret-{}",
     "e-mail address": "user-{}@example.org",
@@ -122,9 +123,13 @@ class Redactor:
 
     def _names(self) -> re.Pattern[str]:
         if self._pattern is None:
-            known = names.shortened(self._hosts) + sorted(self._users, key=lambda name: (-len(name), name))
-            choice = "|".join(map(re.escape, dict.fromkeys(known))) or r"(?!)"
-            self._pattern = re.compile(rf"(?<![\w@.-])(?:{choice})(?![\w-])|(?<=[\w]@)(?:{choice})(?![\w-])")
+            users = sorted(self._users, key=lambda name: (-len(name), name))
+            choice = _choice(names.shortened(self._hosts) + users)
+            part = _choice(name for name in users if len(name) >= _TELLING)  # `jdoe42-team`, `run_jdoe42`
+            self._pattern = re.compile(
+                rf"(?<![\w@.-])(?:{choice})(?![\w-])|(?<=[\w\]]@)(?:{choice})(?![\w-])"
+                rf"|(?<![A-Za-z0-9@])(?:{part})(?![A-Za-z0-9])"
+            )
         return self._pattern
 
     def _name(self, match: re.Match[str]) -> str:
@@ -133,6 +138,11 @@ class Redactor:
             return self._mark("user", value)
         full = next((name for name in self._hosts if name.partition(".")[0] == value), value)
         return self._mark("host", full)
+
+
+def _choice(known: Iterable[str]) -> str:
+    """Write the alternatives of a pattern; one that never matches where there are none."""
+    return "|".join(map(re.escape, dict.fromkeys(known))) or r"(?!)"
 
 
 def _texts(data: object) -> Iterable[str]:

@@ -259,3 +259,38 @@ def test_a_report_and_redacted_logs_are_written_where_asked(run: Callable[..., R
     assert ran.out == ""
     assert "## Summary" in target.read_text()
     assert sorted(path.name for path in copies.iterdir()) == sorted(path.name for path in CASES["hang"].iterdir())
+
+
+KEY = "0123456789abcdef" * 2 + "01234567"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"python train.py --wandb-key {KEY} --epochs 3",
+        f"wandb: Using api key {KEY}",
+        f'AZURE_STORAGE_KEY="{KEY}=="',
+    ],
+)
+def test_keys_of_any_service_are_hidden(line: str) -> None:
+    assert KEY not in hide_secrets(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--label-key some_very_long_label_column", "sort_key=episode_0001_of_the_second_run", "the api key is missing"],
+)
+def test_keys_that_open_nothing_are_kept(line: str) -> None:
+    assert hide_secrets(line) == line
+
+
+def test_a_user_is_replaced_inside_longer_names_and_a_host_behind_a_hidden_password() -> None:
+    redactor = Redactor()
+    lines = (
+        "/home/jdoe42/x.py at box7.acme.corp\njdoe42-team, run_jdoe42 https://u:[hidden]@box7.acme.corp/x?t=[hidden]"
+    )
+    redactor.learn(lines)
+    redacted = redactor.redact(lines)
+    assert "jdoe42" not in redacted
+    assert "acme" not in redacted
+    assert not redacted.endswith("]")
