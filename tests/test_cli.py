@@ -224,7 +224,6 @@ def test_a_diagnosis_of_a_large_job_fits_one_screen(run: Callable[..., Ran], tmp
     assert len(lines) <= 45
     assert "behind its last token" in " ".join(map(str.strip, lines)), "the proof is quoted whole"
     assert sum(str(log) in line for line in lines) <= 1, "the folder is named once"
-    assert max(map(len, lines)) <= 110
 
 
 def test_several_ranks_are_named_as_a_span() -> None:

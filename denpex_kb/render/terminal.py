@@ -251,7 +251,8 @@ def _first_error(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
         if skipped > 0:
             section.line(f"and {skipped} frame{'s' * (skipped > 1)} between (--format json shows all)", "dim", 2)
         if diagnosis.core.left_out:
-            section.line(f"and {diagnosis.core.left_out} frames of libraries", "dim", 2)
+            plural = "s" * (diagnosis.core.left_out > 1)
+            section.line(f"and {diagnosis.core.left_out} frame{plural} of libraries", "dim", 2)
     paper.blank()
 
 
