@@ -13,6 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from denpex_kb.cli.console import Format
+from denpex_kb.model.display import spans
 from tests.conftest import CENTRAL, Ran
 
 QUESTION = "hang first forward mixtral zero3"
@@ -196,3 +197,45 @@ def test_standard_input_is_read_for_a_dash() -> None:
 
     assert ran.returncode == 0
     assert "standard input:1" in ran.stdout
+
+
+def test_a_diagnosis_of_a_large_job_fits_one_screen(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Many ranks, a deep folder, a long proof and a deep traceback give way to the fix."""
+    log = tmp_path / ("a-long-folder-" * 6) / "train.log"
+    log.parent.mkdir()
+    log.write_text(
+        "".join(f"[rank{rank}]: step 1 loss 2.0\n" for rank in range(256))
+        + "[rank7]: Traceback (most recent call last):\n"
+        + "".join(
+            f'[rank7]:   File "/home/u/model{n}.py", line {n}, in forward\n[rank7]:     x = y\n' for n in range(9)
+        )
+        + "[rank7]: RuntimeError: The size of tensor a (5) must match the size of tensor b (6) "
+        + "at non-singleton dimension 1 of a batch cut behind its last token\n"
+        + "".join(
+            f"[rank{rank}]:[E ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
+            "WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600000 "
+            "milliseconds before timing out.\n"
+            for rank in range(0, 256, 2)
+        )
+    )
+
+    lines = run("diagnose", str(log), columns=100).out.splitlines()
+
+    assert len(lines) <= 45
+    assert "behind its last token" in " ".join(map(str.strip, lines)), "the proof is quoted whole"
+    assert sum(str(log) in line for line in lines) <= 1, "the folder is named once"
+
+
+def test_several_ranks_are_named_as_a_span() -> None:
+    assert spans([7, 1, 2, 3]) == "1-3, 7"
+    assert spans(range(0, 40, 2), most=3) == "0, 2, 4, … (20 in all)"
+
+
+def test_a_question_without_its_command_is_told_where_to_go(run: Callable[..., Ran], tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("step 1\n")
+
+    assert 'denpex ask "nccl hangs at start"' in run("nccl hangs at start").err
+    assert f"denpex diagnose {log}" in run(str(log)).err
+    assert f"denpex diagnose {log}" in run("ask", str(log)).err
+    assert run("x" * 5000).status == run("ask", "x" * 5000).status + 1

@@ -31,6 +31,8 @@ def fallback_action(diagnosis: Diagnosis) -> ActionAdvice:
     if diagnosis.verdict == "healthy":
         return ActionAdvice("wait", "Nothing failed; leave the run alone.", False)
     text = f"Collect {_joined(_wanted(diagnosis))}. Then run `denpex diagnose` on the folder that holds it all."
+    if diagnosis.input.kind == "question":
+        text += " `denpex chat` asks you what decides."
     return ActionAdvice("capture", _with_places(text, diagnosis.targets), None)
 
 

@@ -78,6 +78,19 @@ def _wanted(arguments: list[str]) -> typer.Typer:
     return chosen
 
 
+def _is_path(text: str) -> bool:
+    return "\0" not in text and os.path.exists(text)  # noqa: PTH110 (Path raises where a text is too long for a name)
+
+
+def _first_word() -> str:
+    """Return what stands where a command should; empty where it is one, or an option."""
+    from denpex_kb.model.display import one_line
+
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    known = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    return "" if first.startswith("-") or first in known | {"kb", "site"} else one_line(first)
+
+
 def _report(error: BaseException) -> int:
     """Turn an exception into a message on standard error, and the exit status."""
     if _State.debug:
@@ -96,7 +109,11 @@ def _report(error: BaseException) -> int:
     show = getattr(error, "format_message", None)
     if show is not None:  # click's usage errors, which know their own text
         context: Any = getattr(error, "ctx", None)
-        err(f"denpex: {show()}")
+        err(f"denpex: {show().replace('Value error, ', '')}")  # pydantic's words, which say nothing to a user
+        if (words := _first_word()) and _is_path(words):
+            err(f"Logs go behind diagnose: denpex diagnose {words}")
+        elif " " in words:
+            err(f'A question goes behind ask: denpex ask "{words}"')
         if context is not None:
             err(f"Try '{context.command_path} --help'.")
         return Exit.UNUSABLE
@@ -141,6 +158,8 @@ def ask(
     text = " ".join(question)
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    elif _is_path(text):
+        err(f"denpex: {text} is a file here; to read it: denpex diagnose {text}")
     kb = open_kb(catalog)
     _answer(kb.ask(text), format, color, quiet=quiet)
 

@@ -108,7 +108,7 @@ def _change(change: ShownChange, paper: Paper) -> None:
     for note in change.notes:
         section.line(note, "warn")
     for doubt in change.doubts:
-        section.line(f"before it is written: {doubt}", "warn")
+        section.line(f"--write leaves this alone until you say: {doubt}", "warn")
     paper.blank()
 
 

@@ -143,6 +143,8 @@ def _began(diagnosis: Diagnosis) -> Iterator[str]:
 def _evidence(item: Evidence) -> str:
     if item.what == "words":
         return f"- your words: {escape(item.text)}"
+    if not item.file and item.what != "fact":  # what a relation says of several lines, which follow
+        return f"- {escape(item.text or item.name)}"
     place = f"{escape(item.file)}:{item.line}" if item.file else "your words"
     rank = f" (rank {item.rank})" if item.rank is not None else ""
     return f"- {place}{rank} [{item.name}]: {quoted(item.text or item.name)}"

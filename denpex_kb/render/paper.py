@@ -35,6 +35,10 @@ class Paper:
         self.names: dict[str, str] = {}  # files by their short names, once the long one was written
         self._lines: list[str] = []
 
+    def another(self) -> Paper:
+        """Return an empty sheet of the same kind."""
+        return Paper(self.width, colour=self.colour, unicode=self.unicode)
+
     def paint(self, text: str, tone: Tone) -> str:
         """Colour a text, where colour is on."""
         code = _CODES[tone]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from msgspec import Struct
+
 from denpex_kb.model.diagnosis import ActionAdvice, Collateral, Diagnosis, Evidence, Hypothesis, Initiating
 from denpex_kb.model.display import one_line, spans
 from denpex_kb.render.paper import Paper, Section, Tone
 from denpex_kb.render.strip import write_strip
 
-_MOST_EVIDENCE = 4
-_MOST_OTHERS = 3
-_LATE = 33  # lines, after which the rest is kept short, so that the whole fits one screen
+_SCREEN = 45  # lines
 _MOST_CODE = 12
-_MOST_FRAMES = 4
 _MOST_SPANS = 12
-_MOST_QUOTED = 3
 _TIED = "\N{NO-BREAK SPACE}"
 _MOST_VERIFY = 3
 _VERDICTS: dict[str, tuple[str, Tone]] = {
@@ -37,26 +35,56 @@ ACTIONS = {
 }
 
 
+class _Most(Struct, frozen=True):
+    """How much of each part is shown."""
+
+    evidence: int = 4
+    quoted: int = 3  # lines of the one that began it
+    frames: int = 4
+    steps: int = 9
+    collateral: int = 3
+    others: int = 3  # other entries, and set-ups with a fix of their own
+
+
+_AMPLE = _Most()
+_TIGHT = (  # what gives way, step by step, until the whole fits one screen
+    _Most(collateral=1),
+    _Most(evidence=3, frames=3, collateral=1, others=2),
+    _Most(evidence=2, quoted=2, frames=2, collateral=1, others=1),
+    _Most(evidence=1, quoted=2, frames=2, steps=3, collateral=1, others=1),
+)
+
+
 def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
-    """Write the answer; `quiet` gives the first lines only."""
+    """Write the answer, on one screen if it can be; `quiet` gives the first lines only."""
+    if quiet:
+        _head(diagnosis, paper)
+        return paper.text()
+    for most in (_AMPLE, *_TIGHT):
+        sheet = paper.another()
+        _write(diagnosis, sheet, most)
+        if sheet.used <= _SCREEN:
+            break
+    return sheet.text()
+
+
+def _write(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
     _head(diagnosis, paper)
-    if not quiet:
-        _interpreted(diagnosis, paper)
-        _action(diagnosis, paper)
-        _began(diagnosis, paper)
-        paper.names = _short_names(diagnosis)
-        strip = write_strip(diagnosis, paper)
-        _why(diagnosis, paper, most=_MOST_EVIDENCE - bool(strip))
-        _first_error(diagnosis, paper)
-        _fix(diagnosis, paper)
-        _verify(diagnosis, paper)
-        _collateral(diagnosis, paper, most=3 if not strip else 2 if paper.used < _LATE else 1)
-        _attempts(diagnosis, paper)
-        _others(diagnosis, paper)
-        _questions(diagnosis, paper)
-        _read_on(diagnosis, paper)
-        _notes(diagnosis, paper)
-    return paper.text()
+    _interpreted(diagnosis, paper)
+    _action(diagnosis, paper)
+    _began(diagnosis, paper, most)
+    paper.names = _short_names(diagnosis)
+    strip = write_strip(diagnosis, paper)
+    _why(diagnosis, paper, most)
+    _first_error(diagnosis, paper, most)
+    _fix(diagnosis, paper, most)
+    _verify(diagnosis, paper)
+    _collateral(diagnosis, paper, most.collateral - (strip and most.collateral > 1))
+    _attempts(diagnosis, paper)
+    _others(diagnosis, paper, most)
+    _questions(diagnosis, paper)
+    _read_on(diagnosis, paper)
+    _notes(diagnosis, paper)
 
 
 def _short_names(diagnosis: Diagnosis) -> dict[str, str]:
@@ -132,7 +160,7 @@ def about_restart(action: ActionAdvice) -> str:
     return " A restart helps." if action.restart_helps else " A restart alone does not help."
 
 
-def _began(diagnosis: Diagnosis, paper: Paper) -> None:
+def _began(diagnosis: Diagnosis, paper: Paper, most: _Most = _AMPLE) -> None:
     began = diagnosis.initiating
     if began is None:
         return
@@ -146,14 +174,14 @@ def _began(diagnosis: Diagnosis, paper: Paper) -> None:
     section.line(f"{where}{host}: {began.why}" if began.why else f"{where}{host}", "bold")
     if began.file is not None:
         section.line(f"{one_line(began.file)}:{began.line}", "dim")
-        section.quoted(began.text, "bad", 2, _MOST_QUOTED)
+        section.quoted(began.text, "bad", 2, most.quoted)
     if diagnosis.silent_ranks:
         silent = spans(diagnosis.silent_ranks, _MOST_SPANS)
         section.line(f"Silent: rank{'s' * (len(diagnosis.silent_ranks) > 1)} {silent}", "warn")
     paper.blank()
 
 
-def _why(diagnosis: Diagnosis, paper: Paper, most: int = _MOST_EVIDENCE) -> None:
+def _why(diagnosis: Diagnosis, paper: Paper, most: _Most = _AMPLE) -> None:
     if not diagnosis.hypotheses:
         return
     best = diagnosis.hypotheses[0]
@@ -165,10 +193,10 @@ def _why(diagnosis: Diagnosis, paper: Paper, most: int = _MOST_EVIDENCE) -> None
     if words:
         section.line("your words: " + ", ".join(words))
         evidence = [item for item in evidence if item.file is not None and item.what != "fact"]
-    for item in evidence[:most]:
+    for item in evidence[: most.evidence]:
         _evidence(item, section, diagnosis.initiating)
-    if len(evidence) > most:
-        section.line(f"and {len(evidence) - most} more (--format json shows all)", "dim")
+    if len(evidence) > most.evidence:
+        section.line(f"and {len(evidence) - most.evidence} more (--format json shows all)", "dim")
     for item in best.against:
         section.line(f"against: {item.text}", "warn")
     paper.blank()
@@ -199,7 +227,7 @@ def _place(item: Evidence) -> str:
     return f"{one_line(item.file)}:{item.line}" if item.line is not None else one_line(item.file)
 
 
-def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
+def _first_error(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
     error = diagnosis.first_error
     if error is None or (diagnosis.hypotheses and diagnosis.core is None):
         return
@@ -212,7 +240,7 @@ def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
             section.line(error.text, "bad", 2)
     if diagnosis.core is not None:
         frames = diagnosis.core.frames
-        skipped = len(frames) - _MOST_FRAMES
+        skipped = len(frames) - most.frames
         for number, frame in enumerate(frames):
             if 0 < number <= skipped:  # of a deep traceback the middle says least
                 continue
@@ -223,11 +251,12 @@ def _first_error(diagnosis: Diagnosis, paper: Paper) -> None:
         if skipped > 0:
             section.line(f"and {skipped} frame{'s' * (skipped > 1)} between (--format json shows all)", "dim", 2)
         if diagnosis.core.left_out:
-            section.line(f"and {diagnosis.core.left_out} frames of libraries", "dim", 2)
+            plural = "s" * (diagnosis.core.left_out > 1)
+            section.line(f"and {diagnosis.core.left_out} frame{plural} of libraries", "dim", 2)
     paper.blank()
 
 
-def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
+def _fix(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
     fix = diagnosis.fix
     if fix is None:
         return
@@ -235,8 +264,11 @@ def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
     section.line(_plain(fix.summary))
     if fix.variant and fix.variant != "Fix":
         section.line(f"{fix.variant} ({fix.applies_because})", "dim")
-    for number, step in enumerate(fix.steps, 1):
+    for number, step in enumerate(fix.steps[: most.steps], 1):
         section.line(f"{number}. {_plain(step)}" if len(fix.steps) > 1 else _plain(step), hang=3 * (len(fix.steps) > 1))
+    if len(fix.steps) > most.steps:
+        entry_id = diagnosis.hypotheses[0].id if diagnosis.hypotheses else "ID"
+        section.line(f"and {len(fix.steps) - most.steps} more: denpex fix {entry_id}", "dim")
     for snippet in fix.snippets:
         section.code(snippet.text, most=_MOST_CODE)
     for label, how in fix.placeholders.items():
@@ -248,8 +280,8 @@ def _fix(diagnosis: Diagnosis, paper: Paper) -> None:
     if fix.others:
         named = (
             "; ".join(fix.others)
-            if len(fix.others) <= 3
-            else f"{'; '.join(fix.others[:3])} and {len(fix.others) - 3} more"
+            if len(fix.others) <= most.others
+            else f"{'; '.join(fix.others[: most.others])} and {len(fix.others) - most.others} more"
         )
         section.line(f"Other set-ups: {named}", "dim")
     paper.blank()
@@ -306,8 +338,8 @@ def _attempts(diagnosis: Diagnosis, paper: Paper) -> None:
     paper.blank()
 
 
-def _others(diagnosis: Diagnosis, paper: Paper) -> None:
-    others = [other for other in diagnosis.hypotheses[1:] if other.role != "collateral"][:_MOST_OTHERS]
+def _others(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
+    others = [other for other in diagnosis.hypotheses[1:] if other.role != "collateral"][: most.others]
     if others:
         section = paper.section("OR ELSE")
         for other in others:
@@ -316,7 +348,7 @@ def _others(diagnosis: Diagnosis, paper: Paper) -> None:
             paper.blank()
     if diagnosis.nearest:
         section = paper.section("NEAREST")
-        for near in diagnosis.nearest[:_MOST_OTHERS]:
+        for near in diagnosis.nearest[: most.others]:
             section.line(f"{near.id}: {near.why_not}", hang=2)
         paper.blank()
     if diagnosis.ruled_out and diagnosis.hypotheses:
