@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
+
+from msgspec import structs
 
 from denpex_kb.model.diagnosis import ActionAdvice, Diagnosis
-from denpex_kb.model.display import spans
+from denpex_kb.model.display import one_line, spans
 from denpex_kb.model.entry import Entry
 
 _STACKS = "the stacks of all ranks (`denpex capture` on every node while it hangs, or `py-spy dump --pid PID`)"
@@ -15,6 +18,7 @@ _RECORDER = (
     " files /tmp/nccl_trace_rank_*)"
 )
 _LOGS = "one log per rank from the first line on (torchrun: `--log-dir logs --redirects 3`)"
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,160}(?:Error|Exception|Interrupt|Timeout|Exit)\b.{0,40}:")
 _MOST_SPANS = 8
 _RANK = re.compile(r"rank (\d+)")
 _HOST = "`dmesg -T | tail -200` of the nodes"
@@ -24,6 +28,22 @@ def entry_action(entry: Entry, targets: Sequence[str]) -> ActionAdvice:
     """Return an entry's action, naming the places that it concerns."""
     action = entry.meta.action
     return ActionAdvice(action.kind, _with_places(action.text, targets), action.restart_helps)
+
+
+def pointed(action: ActionAdvice, diagnosis: Diagnosis) -> ActionAdvice:
+    """Begin an action that says to look for the cause with the error that the input shows.
+
+    Args:
+        action: of an entry that says only what kind of thing happened.
+        diagnosis: what was found.
+    """
+    error = diagnosis.first_error
+    if error is None or not _EXCEPTION.match(error.text):
+        return action
+    place = f"{one_line(PurePath(error.file).name)}:{error.line}"
+    return structs.replace(
+        action, text=f"Start with the error at {place}: it is the cause, or next to it. {action.text}"
+    )
 
 
 def fallback_action(diagnosis: Diagnosis) -> ActionAdvice:

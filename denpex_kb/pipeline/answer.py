@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from denpex_kb.advise.action import entry_action, fallback_action
+from denpex_kb.advise.action import entry_action, fallback_action, pointed
 from denpex_kb.advise.advice import advise
 from denpex_kb.advise.questions import next_questions
 from denpex_kb.index.open import Index
@@ -22,11 +22,12 @@ def with_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis
     attempts = tuple(_acted(attempt, index) for attempt in diagnosis.attempts)
     if not diagnosis.hypotheses:
         return structs.replace(diagnosis, attempts=attempts, action=fallback_action(diagnosis))
-    advice = advise(index.entry(diagnosis.hypotheses[0].id), facts, index.kb, diagnosis.targets)
+    entry = index.entry(diagnosis.hypotheses[0].id)
+    advice = advise(entry, facts, index.kb, diagnosis.targets)
     return structs.replace(
         diagnosis,
         attempts=attempts,
-        action=advice.action,
+        action=pointed(advice.action, diagnosis) if entry.meta.standing != "specific" else advice.action,
         fix=advice.fix,
         verify=advice.verify,
         checklist=advice.checklist,

@@ -40,6 +40,13 @@ def test_every_diagnosis_of_the_development_samples_has_an_action(kb: KnowledgeB
             assert diagnosis.action.restart_helps is not None
 
 
+def test_where_only_the_kind_of_failure_is_known_the_action_begins_with_the_error(kb: KnowledgeBase) -> None:
+    action = kb.diagnose(ROOT / "tests" / "corpus" / "dev" / "inputs" / "multinode-rank3-error-node1").action
+
+    assert action is not None
+    assert action.text.startswith("Start with the error at node1.localrank1.stderr.log:9:")
+
+
 def test_the_action_names_the_node_and_the_device(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "dmesg.log").write_text(XID)
     action = kb.diagnose(tmp_path).action
