@@ -196,3 +196,13 @@ def test_standard_input_is_read_for_a_dash() -> None:
 
     assert ran.returncode == 0
     assert "standard input:1" in ran.stdout
+
+
+def test_a_site_that_cannot_be_put_where_it_should_go_is_no_fault_of_the_program(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file\n")
+    ran = run("site", "build", "--no-search", "--output", str(tmp_path / "taken" / "site"))
+
+    assert ran.status == 2
+    assert "no folder can be made there" in ran.err
