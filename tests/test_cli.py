@@ -239,3 +239,13 @@ def test_a_question_without_its_command_is_told_where_to_go(run: Callable[..., R
     assert f"denpex diagnose {log}" in run(str(log)).err
     assert f"denpex diagnose {log}" in run("ask", str(log)).err
     assert run("x" * 5000).status == run("ask", "x" * 5000).status + 1
+
+
+def test_a_site_that_cannot_be_put_where_it_should_go_is_no_fault_of_the_program(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file\n")
+    ran = run("site", "build", "--no-search", "--output", str(tmp_path / "taken" / "site"))
+
+    assert ran.status == 2
+    assert "no folder can be made there" in ran.err

@@ -162,3 +162,15 @@ def test_a_search_that_goes_on_after_a_failed_trial_survived_it(kb: KnowledgeBas
         for number in range(9)
     ]
     assert verdict(kb, tmp_path, search="".join(trials[:4]) + OUT_OF_MEMORY + "".join(trials[5:])) == "unknown"
+
+
+@pytest.mark.parametrize(("counts", "expected"), [("30 passed", "healthy"), ("1 failed, 29 passed", "cuda-oom")])
+def test_errors_that_tests_provoke_are_no_failure_where_all_of_them_passed(
+    kb: KnowledgeBase, tmp_path: Path, counts: str, expected: str
+) -> None:
+    log = (
+        "tests/test_memory.py::test_a_batch_that_is_too_big PASSED\n"
+        "ERROR    root:memory.py:3 CUDA out of memory. Tried to allocate 20.00 MiB\n"
+        f"============================== {counts} in 3.21s ==============================\n"
+    )
+    assert verdict(kb, tmp_path, tests=log).startswith(expected)
