@@ -21,7 +21,7 @@ _LONGEST = 40
 # What running jobs print all the time: it tells nothing.
 _EVERYDAY = re.compile(
     r"(?i)train|step|loss|epoch|info|warn|rank|device|cuda|torch|python|packages|site|lib|line|file|time|data|model|load|"
-    r"sav(?:e|ing)|checkpoint|global|batch|size|iteration|world|\W|\d|_"
+    r"sav(?:e|ing)|checkpoint|global|batch|size|iteration|world|grad|norm|scale|\W|\d|_"
 )
 # A beginning that may be left out: an edge, a class that repeats, a class before one that repeats, any of several words
 # in front of more letters.
@@ -31,6 +31,11 @@ _WEAK_START = re.compile(
 )
 # Lines that end in a number and a colon are rare.
 _NUMBERED = re.compile(r"\\d(?:\+|\{\d+,\d+\})\)?:\$$")
+
+# An escape, a class, a group (three deep), or one character; with its repeat.
+_ATOM = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_GROUP = rf"\((?:{_ATOM}|[^()\[\]\\]|\((?:{_ATOM}|[^()\[\]\\]|\((?:{_ATOM}|[^()\[\]\\])*\))*\))*\)"
+_PART = re.compile(rf"(?:{_ATOM}|{_GROUP}|.)(?:[*+?]|\{{\d*,?\d*\}})?", re.DOTALL)
 
 _Set = frozenset[str]
 
@@ -49,7 +54,32 @@ def narrowed(text: str) -> str:
     if _NUMBERED.search(text):
         return r"\d:$"
     shorter = _WEAK_START.sub("", text)
-    return shorter if shorter[:1].isalpha() or shorter.startswith(("(", "@")) else text
+    left = shorter if shorter[:1].isalpha() or shorter.startswith(("(", "@")) else text
+    return _from_what_tells(left) or left
+
+
+def _from_what_tells(text: str) -> str | None:
+    """Return the end of a pattern from its first part that tells something; None where no part but the first does."""
+    if min(map(_telling, _starts(_sre.parse(text))), default=0) >= _STRONG:
+        return None
+    parts = _parts(text)
+    for at in range(1, len(parts)):
+        if parts[at - 1].isalnum() and parts[at][:1].isalnum():
+            continue  # in the middle of a word
+        rest = "".join(parts[at:])
+        if min(map(_telling, _starts(_sre.parse(rest))), default=0) >= _STRONG:
+            return rest
+    return None
+
+
+def _parts(text: str) -> list[str]:
+    """Split a pattern into what follows one another in it, each part with its repeat; one with alternatives is whole."""
+    parts: list[str] = []
+    for match in _PART.finditer(text):
+        if match.group() == "(":
+            return [text]  # a group that is not closed
+        parts.append(match.group())
+    return parts if "|" not in parts else [text]
 
 
 def _telling(text: str) -> int:

@@ -20,6 +20,7 @@ from denpex_kb.catalog.patterns import hyperscan_matches
         pytest.param(r"(Cannot open \w+|: )GPU is lost\.", r"GPU\ is\ lost\.", id="one branch is weak"),
         pytest.param(r"\b\w*(sum|cum)\w*_?loss \+=", r"loss \+=", id="a weak beginning is left out"),
         pytest.param(r"(?:rank|Rank)[ =]{0,2}(\d{1,6}):$", r"\d:$", id="a line that ends in a number and a colon"),
+        pytest.param(r"(loss|Loss)['\"]?[ :=]+(nan|inf)\b", r"(nan|inf)\b", id="what tells comes later"),
         pytest.param(r"rank \d+, ", r"rank \d+, ", id="nothing in it tells more"),
         pytest.param("(broken", "(broken", id="malformed, which is told elsewhere"),
     ],
