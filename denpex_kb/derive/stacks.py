@@ -110,7 +110,7 @@ class _Group(Struct, frozen=True):
     aside: _Role | None
     waits: bool
     shown: Frame | None
-    called: Frame | None = None  # where its way parts from the others'
+    called: Frame | None = None  # what called the frame that is shown
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -214,8 +214,10 @@ def _group(members: Sequence[_Stand], depth: int, parted: Mapping[_Key, object],
     asides = [role for frame in first.path[start:] if (role := roles.of(frame).get("frame-aside")) is not None]
     aside = next((role for role in asides if role.id not in _WEAK), asides[0] if asides else None)
     waits = all(_waits(stand, depth, roles) for stand in members)
-    called = first.path[depth] if depth < len(first.path) else None
-    return _Group(tuple(members), aside, waits, _shown(first, start, aside, roles), called)
+    shown = _shown(first, start, aside, roles)
+    outside = first.path.index(shown) - 1 if shown in first.path else -1
+    called = first.path[outside] if outside >= depth else None
+    return _Group(tuple(members), aside, waits, shown, called)
 
 
 def _waits(stand: _Stand, depth: int, roles: FrameRoles) -> bool:
