@@ -37,7 +37,7 @@ def headline(lane: Lane) -> str:
         parts.append(f"worked to step {lane.step}")
     parts += [mark.note for mark in lane.marks if mark.kind == "stands" and mark.note and mark.name == "stack"][:1]
     if "began" in kinds:
-        parts.append("began it" if lane.state == "initiating" or not lane.ranks else "began another failure")
+        parts.append(_beginning(lane))
     elif "error" in kinds:
         parts.append("met an error of its own")
     wait = lane.wait
@@ -48,13 +48,19 @@ def headline(lane: Lane) -> str:
         parts.append(f"completed collective {wait.completed} and called no other")
     elif "follows" in kinds and "began" not in kinds:
         parts.append("lost peers or waited for them")
-    if lane.state == "silent":
+    if lane.state == "silent" and "began" not in kinds:
         parts.append("never reported")
     parts += _endings(lane, kinds)
     if not parts:
         them = "them" if lane.ranks[1:] else "it"
         parts.append(f"no line says what became of {them}" if "last" in kinds else "not in the input")
     return ", then ".join(parts)
+
+
+def _beginning(lane: Lane) -> str:
+    if lane.state in ("silent", "unknown"):
+        return "never reported: the others waited for it in vain"
+    return "began it" if lane.state == "initiating" or not lane.ranks else "began another failure"
 
 
 def call(wait: Wait) -> str:
