@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from joblog import write_folder, write_log
@@ -27,9 +26,11 @@ from denpex_kb import KnowledgeBase
 from denpex_kb.index.scandb import compile_database, scanned
 from denpex_kb.model.events import Origin
 from denpex_kb.model.rules import RuleSet
+from denpex_kb.read.ahead import in_processes
 from denpex_kb.read.files import read_chunks
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.scan import Scanner
+from denpex_kb.read.text import clean
 from denpex_kb.read.timestamps import TimeReader
 
 DENPEX = [sys.executable, "-m", "denpex_kb", "diagnose", "--quiet"]
@@ -124,8 +125,8 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, float]:
     found["signatures_1500_to_100"] = scan_with(1500) / scan_with(100)
     scanner = Scanner(rules, kb.index.database, prefixes, times)
     alone = wall(lambda: scanner.scan(read_chunks(small, []), Origin("a.log")), runs)
-    with ThreadPoolExecutor(2) as pool:
-        found["two_workers"] = alone / wall(lambda: scanner.scan(read_chunks(small, []), Origin("a.log"), pool), runs)
+    with in_processes(scanner, clean, 2) as ahead:
+        found["two_workers"] = alone / wall(lambda: scanner.scan(read_chunks(small, []), Origin("a.log"), ahead), runs)
     return found
 
 

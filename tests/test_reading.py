@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -17,7 +18,11 @@ from denpex_kb.cli.diagnosing import Bar
 from denpex_kb.errors import InputError
 from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.pipeline.follow import Follower
+from denpex_kb.read.ahead import can_fork, in_processes
+from denpex_kb.read.hits import Scanned
 from denpex_kb.read.paths import PathReader
+from denpex_kb.read.scan import Scanner
+from denpex_kb.read.text import clean
 from tests.test_inputs import OOM
 
 STEP = "2026-05-03 09:00:0{} step {} loss 2.0\n"
@@ -62,6 +67,72 @@ def test_a_large_log_is_scanned_by_several_threads_with_the_same_answer(kb: Know
 
     assert (tmp_path / "train.log").stat().st_size > 9 << 20
     assert kb.diagnose(tmp_path, jobs=3) == kb.diagnose(tmp_path, jobs=1)
+
+
+def make_large(path: Path, lines: int) -> None:
+    """Write a log with colours, tracebacks, a line longer than any slot, and a failure at its end."""
+    with path.open("w") as log:
+        for number in range(1, lines):
+            log.write(f"[rank{number % 8}]: \x1b[32m{STEP.format(number % 10, number)}\x1b[0m")
+            if number % 20_000 == 0:
+                log.write(OOM.replace("OutOfMemory", "Other"))
+            if number == lines // 2:
+                log.write("x" * (3 << 20) + "\n")
+        log.write(OOM)
+
+
+def test_a_very_large_log_is_scanned_by_several_processes_with_the_same_answer(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_large(tmp_path / "train.log", 150_000)
+    monkeypatch.setattr("denpex_kb.pipeline.gather._WORTH_PROCESSES", 1 << 20)
+    monkeypatch.setattr("denpex_kb.read.ahead.threading.active_count", lambda: 1)  # of the tests' own there may be more
+    forked: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", counted)
+
+    assert kb.diagnose(tmp_path, jobs=2) == kb.diagnose(tmp_path, jobs=1)
+    assert len(forked) == 2
+
+
+class Dying:
+    """A scanner that ends every process but the one that made it."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self.scanner = scanner
+        self.process = os.getpid()
+
+    def look(self, piece: bytes) -> Scanned:
+        if os.getpid() != self.process:
+            os._exit(1)
+        return self.scanner.look(piece)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+def test_what_dead_processes_leave_is_looked_at_here(kb: KnowledgeBase) -> None:
+    scanner = kb._logs.scanner
+    pieces = [f"step {number}\n{OOM}".encode() for number in range(30)]
+    with in_processes(Dying(scanner), clean, 2) as ahead:
+        found = list(ahead(pieces))
+
+    assert [piece.data for piece in found] == pieces
+    assert [piece.lines for piece in found] == [scanner.look(piece).lines for piece in pieces]
+
+
+def test_processes_are_not_copied_where_other_threads_run() -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert not can_fork()
+    finally:
+        done.set()
+        other.join()
 
 
 def test_the_reading_tells_how_far_it_is(kb: KnowledgeBase, folder: Path) -> None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from denpex_kb.errors import InputError
 from denpex_kb.pipeline.reading import FileRead, FileReader, read_elsewhere, tail_for
 from denpex_kb.read.files import InputFile
+from denpex_kb.read.text import clean
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from pathlib import Path
     from threading import Event
 
+    from denpex_kb.read.ahead import Ahead
+
 Progress = Callable[[int, int], None]  # bytes read, bytes in all
 
 _WORTH_THREADS = 8 << 20  # bytes of a file; starting threads takes as long as scanning less than that
+_WORTH_PROCESSES = 64 << 20  # bytes of all such files
 _MOST_JOBS = 8
 _SUBMITTED = 64  # files that wait for a worker
 
@@ -51,7 +55,7 @@ class Gathering:
         Args:
             reader: reads them in this process.
             index: the file of the index, which other processes open themselves.
-            jobs: threads that scan large files; one for each processor where None.
+            jobs: threads or processes that scan large files; one for each processor where None.
             executor: where whole files are read instead. Threads use the reader, anything else opens the index.
             progress: is told how far the reading is.
             stop: when set, the reading ends as soon as it can, with what was read until then.
@@ -85,13 +89,21 @@ class Gathering:
         return self._stop is not None and self._stop.is_set()
 
     def _here(self, files: Sequence[InputFile], sizes: Sequence[int], tail: int) -> Iterator[list[FileRead]]:
-        threads = self._jobs > 1 and max(sizes, default=0) > _WORTH_THREADS
-        with _threads(self._jobs) if threads else nullcontext() as pool:
+        large = sum(size for size in sizes if size > _WORTH_THREADS)
+        with self._helped(large) if large and self._jobs > 1 else nullcontext() as ahead:
             for file, size in zip(files, sizes, strict=True):
                 self._file_end = self._done + size
-                large = pool if size > _WORTH_THREADS else None
-                yield self._reader.read(file, tail=tail, pool=large, passing=self._passing)
+                helped = ahead if size > _WORTH_THREADS else None
+                yield self._reader.read(file, tail=tail, ahead=helped, passing=self._passing)
                 self._told(self._file_end - self._done)
+
+    def _helped(self, size: int) -> AbstractContextManager[Ahead]:
+        """Return what looks at the pieces of large files: processes where it is worth it, or else threads."""
+        from denpex_kb.read.ahead import can_fork, in_processes, in_threads  # what small inputs need not load
+
+        if size > _WORTH_PROCESSES and can_fork():
+            return in_processes(self._reader.scanner, clean, self._jobs)
+        return in_threads(self._reader.scanner, self._jobs)
 
     def _elsewhere(self, files: Sequence[InputFile], tail: int) -> Iterator[list[FileRead]]:
         from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
@@ -128,12 +140,6 @@ class Gathering:
         self._done += max(size, 0)
         if self._progress is not None:
             self._progress(self._done, self._total)
-
-
-def _threads(jobs: int) -> Executor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(jobs, thread_name_prefix="denpex-scan")
 
 
 def _size(file: InputFile) -> int:

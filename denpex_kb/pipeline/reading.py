@@ -24,7 +24,8 @@ from denpex_kb.read.timestamps import TimeReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
+
+    from denpex_kb.read.ahead import Ahead
 
 _LEAST_TAIL = 8 << 10
 
@@ -60,7 +61,7 @@ class FileReader:
         file: InputFile,
         *,
         tail: int = TAIL,
-        pool: Executor | None = None,
+        ahead: Ahead | None = None,
         passing: Callable[[Iterator[bytes]], Iterator[bytes]] | None = None,
     ) -> list[FileRead]:
         """Read a file, or everything that an archive holds.
@@ -68,18 +69,18 @@ class FileReader:
         Args:
             file: what to read.
             tail: bytes at the end of which every line is looked at.
-            pool: threads that scan ahead.
+            ahead: looks at its pieces elsewhere.
             passing: sees every chunk on its way, and may end the reading early.
         """
         found: list[FileRead] = []
         notes: list[str] = []
         for part in open_parts(file, notes):
             chunks = passing(part.chunks) if passing is not None else part.chunks
-            found.append(self.part(part, chunks, tail=tail, pool=pool))
+            found.append(self.part(part, chunks, tail=tail, ahead=ahead))
         found.append(FileRead(notes=notes))
         return found
 
-    def part(self, part: Part, chunks: Iterator[bytes], *, tail: int = TAIL, pool: Executor | None = None) -> FileRead:
+    def part(self, part: Part, chunks: Iterator[bytes], *, tail: int = TAIL, ahead: Ahead | None = None) -> FileRead:
         """Read one log."""
         notes: list[str] = []
         origin = self._by_path.read(part.name)
@@ -100,7 +101,7 @@ class FileReader:
             stated = read_config(first.decode("utf-8", "replace"), part.name, self._index.kb, named=part.named)
             if stated is not None:
                 return FileRead(facts=list(stated), notes=notes)
-        reading = self.scanner.scan(chain((first,), chunks), origin, pool, tail)
+        reading = self.scanner.scan(chain((first,), chunks), origin, ahead, tail)
         return FileRead(reading, dumps.close(reading), notes=notes)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import copy
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
 from threading import Lock, local
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from denpex_kb.model.display import printable
 from denpex_kb.model.events import Identity, Line, Match, Origin, Reading, Seen, identity
 from denpex_kb.model.facts import Fact, FactValue
 from denpex_kb.model.rules import UNSCANNED_MARKS, RuleSet, ScanPattern
 from denpex_kb.read.headings import apply_headings
+from denpex_kb.read.hits import Scanned, lines_hit
 from denpex_kb.read.prefixes import PrefixReader
 from denpex_kb.read.reports import without_reports
 from denpex_kb.read.tail import Repeats, Tail
@@ -28,16 +29,16 @@ from denpex_kb.read.unfold import Unfolded, Unfolder
 from denpex_kb.read.wrapped import MOST_LINES, MOST_TEXT, crosses, joined, wrapped_parts
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
-
     import hyperscan
 
+    from denpex_kb.read.ahead import Ahead
+
 KEEP = 4000  # matched lines kept per pattern and file; beyond, they are counted, and the last of each rank is kept
+_KEEP_WEAK = 1000  # of a pattern that tells little alone, such as what every step or every checkpoint prints
 _FEW = 100  # kept per pattern where a file holds very many
 _VERY_MANY = 40_000  # matched lines of one file
 _WORTH_COMPILING = 1000  # lines at the ends of files, from which on a database of their own finds progress in them
 _SAMPLE = 400  # lines by which prefixes are believed
-_AHEAD = 6  # pieces that are scanned before they are wanted
 TAIL = 256 << 10  # bytes at the end of a file in which progress is looked for
 _FRAME = re.compile(
     r'File "[^"]{1,500}", line \d+|^\s*\S.{0,300} \([^()\s]{1,300}:\d+\)|^\s*#\d+\s+(?:0x[0-9a-f]+ in )?\S|^\s*at \S'
@@ -48,14 +49,6 @@ _KERNEL = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1)
 _EMITTERS = {"stack": _FRAME, "kernel": _KERNEL}
-
-
-class Scanned(Struct, frozen=True):
-    """A piece of a log, and where which pattern ends in it."""
-
-    data: bytes
-    hits: list[tuple[int, int]]  # end, pattern
-    traceback: bool  # whether one begins in it
 
 
 class Scanner:
@@ -77,26 +70,40 @@ class Scanner:
             for index, pattern in enumerate(rules.patterns)
             if pattern.target == "mark" and pattern.name == "exception"
         )
+        strong = {
+            (rule.id, signature.name)
+            for rule in rules.rules
+            for signature in rule.signatures
+            if signature.strength in {"decisive", "strong"}
+        }
+        self.keep = tuple(
+            KEEP if pattern.target == "mark" or (pattern.owner, pattern.name) in strong else _KEEP_WEAK
+            for pattern in rules.patterns
+        )
         self._progress = tuple(index for index, pattern in enumerate(rules.patterns) if pattern.name in UNSCANNED_MARKS)
 
-    def scan(self, chunks: Iterable[bytes], origin: Origin, pool: Executor | None = None, tail: int = TAIL) -> Reading:
+    def scan(self, chunks: Iterable[bytes], origin: Origin, ahead: Ahead | None = None, tail: int = TAIL) -> Reading:
         """Read one log to its end.
 
         Args:
             chunks: its bytes.
             origin: the file.
-            pool: threads that scan large logs ahead; without any, this thread does all of it.
+            ahead: looks at the pieces of large logs elsewhere; without it, this thread does all of it.
             tail: bytes at its end of which every line is looked at.
         """
         scan = FileScan(self, origin, tail)
-        for scanned in self._ahead(by_lines(to_utf8(chunks)), pool):
+        pieces = by_lines(to_utf8(chunks))
+        for scanned in map(self.look, pieces) if ahead is None else ahead(pieces):
             scan.feed(scanned)
         return scan.finish()
 
     def look(self, piece: bytes) -> Scanned:
         """Clean a piece and find all patterns in it; Hyperscan works without holding the interpreter."""
         data = clean(piece)
-        return Scanned(data, self.hits(data), holds_traceback(data))
+        lines = tuple(lines_hit(data, self.hits(data)))
+        counted = lines[-1].start if lines else 0
+        feeds = (lines[-1].feeds if lines else 0) + data.count(b"\n", counted)
+        return Scanned(data, lines, feeds, holds_traceback(data))
 
     def hits(self, data: bytes) -> list[tuple[int, int]]:
         """Return where which pattern ends, in the order of the places."""
@@ -120,23 +127,6 @@ class Scanner:
             for end, index in _hits(self._progress_database, self._progress_database.scratch, b"\n".join(lines)):
                 found.setdefault(bisect_left(ends, end), set()).add(index)
         return {place: sorted(indices) for place, indices in found.items()}
-
-    def _ahead(self, pieces: Iterable[bytes], pool: Executor | None) -> Iterator[Scanned]:
-        """Scan the pieces, a few of them ahead where there are threads for that."""
-        if pool is None:
-            yield from map(self.look, pieces)
-            return
-        waiting: deque[Future[Scanned]] = deque()
-        try:
-            for piece in pieces:
-                waiting.append(pool.submit(self.look, piece))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
 
     def compiled(self, index: int) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
         """Return a pattern and its `unless`, compiled."""
@@ -203,7 +193,8 @@ class FileScan:
             self.unfolder = Unfolder(self.prefixes)
             self.year = _year(sample)
         first = self.line
-        self.line = self._piece(piece, first, scanned)
+        self._piece(piece, first, scanned)
+        self.line = first + scanned.feeds
         self.tail.add(piece, first)
         self.reading.size += len(piece)
 
@@ -257,16 +248,14 @@ class FileScan:
             if reading.last is not None:
                 reading.lasts["rank", origin.rank] = reading.last
 
-    def _piece(self, piece: bytes, first_line: int, scanned: Scanned) -> int:
-        """Take a piece, and return the number of the first line behind it."""
+    def _piece(self, piece: bytes, first_line: int, scanned: Scanned) -> None:
+        """Take the lines of a piece that match."""
         wanted = scanned.traceback or self.unfolder.open
         unfolded = self.unfolder.feed(piece, first_line, self.tail.take()[0]) if wanted else []
         told_otherwise = {item.number for item in unfolded if not item.beside}
         seen_before = len(self.reading.seen)
-        line, counted = first_line, 0
-        for start, stop, indices in _lines_hit(piece, scanned.hits):
-            line += piece.count(b"\n", counted, start)
-            counted = start
+        for start, stop, feeds, indices in scanned.lines:
+            line = first_line + feeds
             if line in told_otherwise:
                 continue
             self._matched(piece[start:stop], line, self.reading.size + start, indices, (piece, stop))
@@ -280,14 +269,13 @@ class FileScan:
             self.reading.seen[seen_before:] = sorted(
                 self.reading.seen[seen_before:], key=lambda seen: (seen.line.number, seen.line.offset)
             )
-        return line + piece.count(b"\n", counted)
 
     def _unfolded(self, unfolded: list[Unfolded]) -> None:
         """Look at lines as the patterns know them, and remember what matches at the lines of the file."""
         texts = [item.text.encode() for item in unfolded]
         buffer = b"\n".join(texts)
         ends = list(accumulate(len(text) + 1 for text in texts))
-        for start, stop, indices in _lines_hit(buffer, self.scanner.hits(buffer)):
+        for start, stop, _, indices in lines_hit(buffer, self.scanner.hits(buffer)):
             item = unfolded[bisect_right(ends, start)]
             self._matched(item.raw, item.number, self.reading.size + item.start, indices, (buffer, stop), item)
 
@@ -296,16 +284,20 @@ class FileScan:
         raw: bytes,
         number: int,
         offset: int,
-        indices: set[int],
+        indices: tuple[int, ...],
         below: tuple[bytes, int],
         unfolded: Unfolded | None = None,
     ) -> None:
-        most = KEEP if len(self.reading.seen) < _VERY_MANY else _FEW
-        wanted = {index for index in indices if self.counts[index] < most}
-        self.counts.update(indices - wanted)
-        if len(wanted) < len(indices) and unfolded is None:
-            for index in indices - wanted:
-                self.repeats.add(index, raw, number, offset)
+        keep, counts = self.scanner.keep, self.counts
+        if len(self.reading.seen) < _VERY_MANY:
+            wanted = {index for index in indices if counts[index] < keep[index]}
+        else:
+            wanted = {index for index in indices if counts[index] < _FEW}
+        if len(wanted) < len(indices):
+            often = tuple(index for index in indices if index not in wanted)
+            self.counts.update(often)
+            if unfolded is None:
+                self.repeats.add(often, raw, number, offset)
         if unfolded is None:
             wanted = self.scanner.likely(wanted, raw)
         if not wanted:
@@ -322,7 +314,7 @@ class FileScan:
         if not matches:
             return
         if any(match.pattern in self.scanner.exceptions for match in matches):
-            matches += self._across_lines(message, indices, below, None if unfolded is not None else line)
+            matches += self._across_lines(message, set(indices), below, None if unfolded is not None else line)
         self._keep(line, matches)
 
     def _keep(self, line: Line, matches: list[Match]) -> None:
@@ -371,11 +363,12 @@ class FileScan:
     def _keep_repeats(self) -> None:
         """Keep the last of the matches that were only counted, of each process and pattern."""
         lasts: dict[tuple[int, Identity], Seen] = {}
-        for (index, _), (raw, number, offset) in self.repeats.items():
+        for indices, raw, number, offset in self.repeats.items():
             line, text = self._line(raw, number, offset)
-            match = self.scanner.check(index, line.text, text)
-            if match is not None and self.patterns[index].target != "fact":
-                lasts[index, identity(line)] = Seen(line, (match,))
+            for index in indices:
+                match = self.scanner.check(index, line.text, text)
+                if match is not None and self.patterns[index].target != "fact":
+                    lasts[index, identity(line)] = Seen(line, (match,))
         if not lasts:
             return
         together: dict[int, Seen] = {}
@@ -474,24 +467,6 @@ def _hits(database: hyperscan.Database, scratch: hyperscan.Scratch, data: bytes)
     )
     hits.sort()
     return hits
-
-
-def _lines_hit(piece: bytes, hits: list[tuple[int, int]]) -> Iterator[tuple[int, int, set[int]]]:
-    """Return the lines that match: where each begins and ends, and the patterns."""
-    at, size = 0, len(hits)
-    while at < size:
-        end = hits[at][0]
-        start = piece.rfind(b"\n", 0, max(end - 1, 0)) + 1
-        stop = piece.find(b"\n", max(end - 1, start))
-        stop = len(piece) if stop < 0 else stop
-        indices: set[int] = set()
-        while at < size and (hits[at][0] <= stop or hits[at][0] - 1 < stop):
-            indices.add(hits[at][1])
-            at += 1
-        if not indices:  # a match of the line feed itself
-            at += 1
-            continue
-        yield start, stop, indices
 
 
 def _year(sample: list[str]) -> int | None:

@@ -46,23 +46,24 @@ class Tail:
 class Repeats:
     """The last lines of patterns that matched so often that their lines are only counted.
 
-    Lines are told apart by the pattern and by what they begin with, where most prefixes name the rank; the oldest give
+    Lines are told apart by the patterns and by what they begin with, where most prefixes name the rank; the oldest give
     way, so that the last one of every rank is among those that stay.
     """
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._held: dict[tuple[int, bytes], tuple[bytes, int, int]] = {}
+        self._held: dict[tuple[tuple[int, ...], bytes], tuple[bytes, int, int]] = {}
 
-    def add(self, pattern: int, raw: bytes, number: int, offset: int) -> None:
+    def add(self, patterns: tuple[int, ...], raw: bytes, number: int, offset: int) -> None:
         """Remember a line in place of the one before."""
-        key = (pattern, raw[:64].split(b" ", 1)[0])
+        key = (patterns, raw[:64].split(b" ", 1)[0])
         held = self._held
         held.pop(key, None)
         held[key] = (raw[: 4 * CLIP], number, offset)
         if len(held) > _MOST:
             del held[next(iter(held))]
 
-    def items(self) -> Iterator[tuple[tuple[int, bytes], tuple[bytes, int, int]]]:
-        """Go through what is remembered, the oldest first."""
-        yield from self._held.items()
+    def items(self) -> Iterator[tuple[tuple[int, ...], bytes, int, int]]:
+        """Go through what is remembered: the patterns, the line, its number and offset; the oldest first."""
+        for (patterns, _), line in self._held.items():
+            yield patterns, *line
