@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from denpex_kb.index.open import Index, open_index
 from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.model.entry import Entry, Summary
-from denpex_kb.pipeline.question import diagnose_question, looks_like_log
+from denpex_kb.model.facts import Fact
+from denpex_kb.pipeline.question import diagnose_question, looks_like_log, told_facts
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -66,6 +67,7 @@ class KnowledgeBase:
         paths: Paths,
         *,
         hung: bool = False,
+        told: str = "",
         jobs: int | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
@@ -76,6 +78,7 @@ class KnowledgeBase:
         Args:
             paths: one path or several.
             hung: the user says that the job hangs.
+            told: what else the user knows of the job, in words, e.g. "mixtral with zero3, deepspeed 0.16.9".
             jobs: threads that scan large logs; one for each processor where None.
             executor: where whole files are read instead: threads, processes, or machines that see the same paths.
             progress: is told how many bytes were read, and of how many.
@@ -86,7 +89,10 @@ class KnowledgeBase:
         """
         several = [paths] if isinstance(paths, str | PathLike) else list(paths)
         named = [Path(path) for path in several]
-        diagnosis = self._logs.paths(named, hung=hung, jobs=jobs, executor=executor, progress=progress, stop=stop)
+        facts, hung = self._told(told, hung=hung)
+        diagnosis = self._logs.paths(
+            named, hung=hung, told=facts, jobs=jobs, executor=executor, progress=progress, stop=stop
+        )
         if not self._wants_core(diagnosis):
             return diagnosis
         from denpex_kb.pipeline.core import read_core
@@ -95,22 +101,35 @@ class KnowledgeBase:
         return read_core(diagnosis, named, PrefixReader(self.index.kb.prefixes))
 
     def diagnose_stream(
-        self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False
+        self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False, told: str = ""
     ) -> Diagnosis:
         """Diagnose a stream of bytes, such as standard input.
+
+        Args:
+            chunks: the bytes.
+            name: what the stream is called on the screen.
+            hung: the user says that the job hangs.
+            told: what else the user knows of the job, in words.
 
         Raises:
             InputError: the stream is empty or no text.
         """
-        return self._logs.stream(chunks, name, hung=hung)
+        facts, hung = self._told(told, hung=hung)
+        return self._logs.stream(chunks, name, hung=hung, told=facts)
 
-    def follow(self, paths: Paths, *, stall: float = 600.0, hung: bool = False) -> Follower:
+    def _told(self, words: str, *, hung: bool) -> tuple[list[Fact], bool]:
+        """Return what a user's words state, and whether the job hangs."""
+        facts = told_facts(words, self.index) if words.strip() else []
+        return facts, hung or any(fact.name == "symptom" and fact.value == "hang" for fact in facts)
+
+    def follow(self, paths: Paths, *, stall: float = 600.0, hung: bool = False, told: str = "") -> Follower:
         """Watch logs that grow: `.run(stop)` returns a diagnosis when the job has failed, has ended or stalls.
 
         Args:
             paths: one path or several.
             stall: seconds in which nothing is written, that count as a stall.
             hung: the user says already that the job hangs.
+            told: what else the user knows of the job, in words.
 
         Raises:
             InputError: a path does not exist.
@@ -123,7 +142,7 @@ class KnowledgeBase:
             self._logs,
             PathReader(self.index.kb.paths),
             named,
-            lambda hangs: self.diagnose(named, hung=hangs),
+            lambda hangs: self.diagnose(named, hung=hangs, told=told),
             stall=stall,
             hung=hung,
         )

@@ -23,28 +23,32 @@ _BETWEEN = 0.1  # seconds between two drawings of it
 _WIDTH = 30
 
 
-def read_paths(kb: KnowledgeBase, paths: Sequence[Path], jobs: int | None, *, hung: bool) -> tuple[Diagnosis, bool]:
+def read_paths(
+    kb: KnowledgeBase, paths: Sequence[Path], jobs: int | None, *, hung: bool, told: str = ""
+) -> tuple[Diagnosis, bool]:
     """Diagnose files and folders; returns the diagnosis, and whether the reading was interrupted."""
     bar = Bar(sys.stderr)
     with interruptible() as stop:
         diagnosis = _or_interrupted(
-            lambda: kb.diagnose(paths, hung=hung, jobs=jobs, progress=bar.told, stop=stop), stop, bar
+            lambda: kb.diagnose(paths, hung=hung, told=told, jobs=jobs, progress=bar.told, stop=stop), stop, bar
         )
         return diagnosis, stop.is_set()
 
 
-def read_pipe(kb: KnowledgeBase, *, hung: bool) -> tuple[Diagnosis, bool]:
+def read_pipe(kb: KnowledgeBase, *, hung: bool, told: str = "") -> tuple[Diagnosis, bool]:
     """Diagnose standard input likewise."""
     bar = Bar(sys.stderr)
     waiting = Event()
     with interruptible(waiting) as stop:
-        diagnosis = _or_interrupted(lambda: kb.diagnose_stream(_piped(stop, waiting), hung=hung), stop, bar)
+        diagnosis = _or_interrupted(lambda: kb.diagnose_stream(_piped(stop, waiting), hung=hung, told=told), stop, bar)
         return diagnosis, stop.is_set()
 
 
-def follow(kb: KnowledgeBase, paths: Sequence[Path], stall: float, *, hung: bool) -> tuple[Diagnosis, bool]:
+def follow(
+    kb: KnowledgeBase, paths: Sequence[Path], stall: float, *, hung: bool, told: str = ""
+) -> tuple[Diagnosis, bool]:
     """Watch logs until the job fails, stalls or ends."""
-    follower = kb.follow(paths, stall=stall, hung=hung)
+    follower = kb.follow(paths, stall=stall, hung=hung, told=told)
     err(f"denpex: following {follower.watched}; Ctrl-C ends it and prints what was seen")
     bar = Bar(sys.stderr)
     with interruptible() as stop:

@@ -171,6 +171,9 @@ def diagnose(
     ],
     catalog: Catalogs = None,
     hung: Annotated[bool, typer.Option("--hung", help="The job hangs: a log that just stops is not its end.")] = False,
+    told: Annotated[
+        str, typer.Option(metavar="WORDS", help='What else you know, e.g. "mixtral with zero3, deepspeed 0.16.9".')
+    ] = "",
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads that scan; one for each processor if not given.")
     ] = None,
@@ -192,11 +195,11 @@ def diagnose(
     target = page_target(html, wanted=browser)
     kb = open_kb(catalog)
     if follow:
-        diagnosis, interrupted = diagnosing.follow(kb, paths, stall * 60.0, hung=hung)
+        diagnosis, interrupted = diagnosing.follow(kb, paths, stall * 60.0, hung=hung, told=told)
     elif [str(path) for path in paths] == ["-"]:
-        diagnosis, interrupted = diagnosing.read_pipe(kb, hung=hung)
+        diagnosis, interrupted = diagnosing.read_pipe(kb, hung=hung, told=told)
     else:
-        diagnosis, interrupted = diagnosing.read_paths(kb, paths, jobs, hung=hung)
+        diagnosis, interrupted = diagnosing.read_paths(kb, paths, jobs, hung=hung, told=told)
     _print(diagnosis, format, color, quiet=quiet)
     if target is not None:  # after the answer, so that a full disk does not take it
         write_page(diagnosis, paths, target, browser=browser)

@@ -78,12 +78,13 @@ class LogDiagnoser:
         paths: Sequence[Path],
         *,
         hung: bool = False,
+        told: Sequence[Fact] = (),
         jobs: int | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
         stop: Event | None = None,
     ) -> Diagnosis:
-        """Diagnose files and folders; how they are read is said as for `Gathering`.
+        """Diagnose files and folders, with what the user says of the job; the rest is said as for `Gathering`.
 
         Raises:
             InputError: nothing can be read under these paths.
@@ -99,6 +100,7 @@ class LogDiagnoser:
                 f"{', '.join(map(str, paths))}: nothing in there can be read as a log"
                 + "".join(f"\n  {note}" for note in notes)
             )
+        facts += told
         return self.diagnosis(reads, facts, notes, "logs" if len(reads) > 1 else "log", hung=hung)
 
     def examine(self, paths: Sequence[Path], texts: Mapping[str, str], *, hung: bool = False) -> Examined:
@@ -134,7 +136,14 @@ class LogDiagnoser:
         """Diagnose a pasted log or traceback."""
         return self.stream((text.encode("utf-8", "surrogateescape"),), name, hung=hung)
 
-    def stream(self, chunks: Iterable[bytes], name: str = "standard input", *, hung: bool = False) -> Diagnosis:
+    def stream(
+        self,
+        chunks: Iterable[bytes],
+        name: str = "standard input",
+        *,
+        hung: bool = False,
+        told: Sequence[Fact] = (),
+    ) -> Diagnosis:
         """Diagnose a stream of bytes: a log, compressed or not, or a tar of logs.
 
         Raises:
@@ -146,6 +155,7 @@ class LogDiagnoser:
         notes += more
         if not any(item.reading is not None and item.reading.lines for item in reads):
             raise InputError(_nothing(name, notes))
+        facts += told
         kind = "logs" if len(reads) > 1 else "text"
         return self.diagnosis(reads, facts, notes, kind, hung=hung)
 
@@ -253,7 +263,8 @@ class LogDiagnoser:
         state = located.tell(state, hung=hung) if located is not None else state
         if state.outcome == "stalled":
             facts = facts.copy()
-            facts.add(Fact("symptom", "hang", "question" if hung else "derived", text=state.why))
+            for name, value in (("symptom", "hang"), ("progress", False)):
+                facts.add(Fact(name, value, "question" if hung else "derived", text=state.why))
         cases = tuple(
             Piece(grounds.rank(rules), case.began, grounds)
             for case in split(scene, began, seen)

@@ -56,14 +56,23 @@ def diagnose_question(text: str, index: Index, quoted: SignatureHits) -> Diagnos
     """
     text = hide_secrets(text)
     reading = index.reader.read(text, known=index.terms)
-    facts = FactSet(Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts)
-    for fact in named_versions(text):
-        facts.add(fact)
+    facts = FactSet(_stated(text, reading))
     derive_model_facts(facts, index.kb)
     hits = quoted_evidence(text, index, quoted) if quotes_message(text) else {}
     return conclude(
         answer(text, reading, facts, index, hits), reading, facts, index, len(text.encode("utf-8", "replace"))
     )
+
+
+def told_facts(text: str, index: Index) -> list[Fact]:
+    """Return what a person states in words: of the model, the set-up, the versions, or what is seen."""
+    text = hide_secrets(text)
+    return _stated(text, index.reader.read(text, known=index.terms))
+
+
+def _stated(text: str, reading: Reading) -> list[Fact]:
+    stated = [Fact(concept.fact, concept.value, "question", text=concept.words) for concept in reading.concepts]
+    return stated + list(named_versions(text))
 
 
 def conclude(found: Answer, reading: Reading, facts: FactSet, index: Index, size: int) -> Diagnosis:

@@ -366,7 +366,10 @@ def _questions(diagnosis: Diagnosis, paper: Paper) -> None:
     if not diagnosis.next_questions:
         return
     question = diagnosis.next_questions[0]
-    paper.section("DECIDES").line(f"{question.question}  Find out: {question.how_to_find}", "bold")
+    section = paper.section("DECIDES")
+    section.line(f"{question.question}  Find out: {question.how_to_find}", "bold")
+    if diagnosis.input.kind != "question":
+        section.line('Then diagnose again with --told "what you found".', "dim")
     paper.blank()
 
 
