@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from denpex_kb import KnowledgeBase
 from denpex_kb.model.diagnosis import Diagnosis, Hypothesis, InputInfo, Verdict
-from denpex_kb.score.corpus import Case, group_of, is_right, rate
+from denpex_kb.score.corpus import Case, by_todays_ids, group_of, is_right, rate
 from tests.conftest import CENTRAL, ROOT, Ran
 
 KNOWN = frozenset({"a", "b", "parent"})
@@ -47,6 +48,14 @@ def diagnosis(verdict: Verdict, *ids: str) -> Diagnosis:
 )
 def test_what_counts_as_right(said: Diagnosis, labelled: Case, right: bool) -> None:
     assert is_right(said, labelled, group_of(labelled, KNOWN), GENERIC) is right
+
+
+def test_a_label_that_names_an_entry_by_an_alias_means_the_entry(kb: KnowledgeBase) -> None:
+    labelled = by_todays_ids(case("deepspeed-moe-zero3-hang", also_ok=("never-written",)), kb.index.current_id)
+
+    assert labelled.expect == (CENTRAL,)
+    assert labelled.also_ok == ("never-written",)
+    assert group_of(labelled, frozenset(kb.index.ids())) == "known"
 
 
 def test_an_interval_holds_the_share_and_narrows_with_more_cases() -> None:

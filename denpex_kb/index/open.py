@@ -147,6 +147,10 @@ class Index:
                 return msgspec.msgpack.decode(row[0], type=Entry)
         raise UnknownEntryError(self._unknown(entry_id))
 
+    def current_id(self, entry_id: str) -> str:
+        """Return the id of the entry that an alias leads to; any other text as it is."""
+        return entry_id if entry_id in self.ids() else self._alias(entry_id) or entry_id
+
     def _alias(self, entry_id: str) -> str | None:
         row = self._database.execute("select id from alias where alias = ?", (entry_id,)).fetchone()
         return str(row[0]) if row else None

@@ -133,7 +133,7 @@ def score_part(
         if forms and case.form not in forms:
             continue
         progress(case.id)
-        outcomes.append(_run(kb, case, folder, known, generic))
+        outcomes.append(_run(kb, by_todays_ids(case, kb.index.current_id), folder, known, generic))
     return _count(folder.name, outcomes)
 
 
@@ -168,6 +168,13 @@ def _run(kb: KnowledgeBase, case: Case, folder: Path, known: frozenset[str], gen
         case.initiating_rank,
         round(spent, 1),
         error,
+    )
+
+
+def by_todays_ids(case: Case, current: Callable[[str], str]) -> Case:
+    """Name entries by their ids where a label names them by an alias."""
+    return msgspec.structs.replace(
+        case, expect=tuple(map(current, case.expect)), also_ok=tuple(map(current, case.also_ok))
     )
 
 
