@@ -15,14 +15,16 @@ from denpex_kb.chat.acts import (
     files_of,
     named_value,
     plainly,
+    refusing,
     setting_of,
     unknowing,
     value_of,
     version_of,
 )
-from denpex_kb.chat.asking import Question, next_question
+from denpex_kb.chat.asking import next_question
 from denpex_kb.chat.case import Case, CaseReader
-from denpex_kb.chat.told import Files, Paste, Stated, Told, Words
+from denpex_kb.chat.question import Question
+from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
 from denpex_kb.index.open import Index
 from denpex_kb.model.conditions import spell
@@ -127,11 +129,12 @@ class Conversation:
         understood = self._short(text) if short else None
         if understood is not None:
             return understood
+        handed = self._handed_in(text)
+        if handed is not None:
+            return handed
         lines = text.count("\n") + 1
         if (not short or looks_like_log(text)) and (lines > 1 or len(text) > _WORDS):
-            self._pasted += 1
-            name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
-            return self._take(Paste(name, text), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+            return self._paste(text)
         if self.question is None and (unknowing(text) or len(text.strip()) == 1):
             return Reply("note", "No question stands open. Tell more, or: help", trouble=True)
         if not self._says_something(text):
@@ -148,10 +151,29 @@ class Conversation:
             return self._command(command)
         files = files_of(text)
         if files:
-            return self._take(Files(tuple(files)), text.strip())
+            wanted = self.question if self.question is not None and self.question.kind == "paste" else None
+            return self._take(Files(tuple(files), wanted.key if wanted is not None else ""), text.strip())
         setting = setting_of(text) or "=".join(named_value(text, self.index.kb.facts) or ())
         stated = self._stated(setting) if setting else None
         return self._take(stated, text.strip()) if stated is not None else None
+
+    def _paste(self, text: str, key: str = "") -> Reply:
+        lines = text.count("\n") + 1
+        self._pasted += 1
+        name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
+        return self._take(Paste(name, text, key), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+
+    def _handed_in(self, text: str) -> Reply | None:
+        """Take lines of the run's output where they were asked for, or where one is quoted beside a log."""
+        asked = self.question if self.question is not None and self.question.kind == "paste" else None
+        line = text.strip()
+        if asked is not None and ("\n" in line or len(line) > _WORDS):
+            return self._paste(text, asked.key)
+        if "\n" in line or len(line) > _WORDS or not self.case.has_log or not quotes_message(line):
+            return None
+        if asked is not None or self._reader.entries_with(line):
+            return self._take(Quoted(line, asked.key if asked is not None else ""), line)
+        return None
 
     def _says_something(self, text: str) -> bool:
         """Say whether a message holds anything that the catalog knows."""
@@ -179,6 +201,8 @@ class Conversation:
         if question is None:
             return None
         if unknowing(text):
+            return self._take(question.passed(), text.strip(), find=question.find)
+        if question.kind == "paste" and refusing(text):
             return self._take(question.passed(), text.strip(), find=question.find)
         choices = chosen(text, question)
         if choices is None and plainly(text) != text.strip():
