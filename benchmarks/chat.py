@@ -55,6 +55,7 @@ class Played(NamedTuple):
     answer: str
     removed: int
     named: bool = False  # a failure stands first, certain or not
+    whole: str = ""  # the answer to the whole output
 
 
 def read_files(path: Path) -> dict[str, str]:
@@ -200,7 +201,9 @@ def corpus(kb: KnowledgeBase, seed: int, work: Path, *, pastes: bool, signs: boo
             removed = sum(len(output.lines) - len(output.kept) for output in files.values())
             user = user_of(kb, logs, path, [] if nothing else meant, files, pastes=pastes, signs=signs)
             group = "nothing failed" if nothing else "thinned" if removed else "whole"
-            yield group, play(talk, str(start), user, right, chance, case.id, removed)
+            played = play(talk, str(start), user, right, chance, case.id, removed)
+            best = diagnosis.hypotheses[0].id if diagnosis.recognised else diagnosis.verdict
+            yield group, played._replace(whole=best)
         except DenpexError as error:
             yield "thinned", Played(case.id, None, 0, False, False, f"error: {error}", 0)
 
@@ -253,6 +256,9 @@ FIGURES: dict[str, Callable[[list[Played]], str]] = {
     "a wrong one given as the answer": lambda played: str(sum(item.sure and not item.right for item in played)),
     "  led there by questions": lambda played: str(
         sum(bool(item.sure and not item.right and item.asked) for item in played)
+    ),
+    "  to what the whole is not taken for": lambda played: str(
+        sum(bool(item.sure and not item.right and item.asked and item.answer != item.whole) for item in played)
     ),
 }
 

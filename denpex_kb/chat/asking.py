@@ -16,7 +16,7 @@ from denpex_kb.model.conditions import Condition, spell
 from denpex_kb.model.facts import FactDeclaration
 from denpex_kb.model.rules import Rule
 
-LEAST = 0.02  # bits below which a question is not worth the user's time
+LEAST = 0.08  # bits below which a question is not worth the user's time
 LEAST_WITH_ANSWER = 0.2  # the same where an answer stands already, if only of the kind of failure
 _LEADING = 8  # entries whose lines are worth showing
 _MOST_LINES = 5  # in one question

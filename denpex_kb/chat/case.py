@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from denpex_kb.chat.joining import join
 from denpex_kb.chat.likeliest import with_likeliest
 from denpex_kb.chat.statements import Statements, collect_statements, with_statements
 from denpex_kb.chat.told import Fits, Quoted, Signs, Stated, Told, Words, handed_in, pastes, paths
@@ -100,14 +101,17 @@ class CaseReader:
         files, texts = paths(told), pastes(told)
         if not files and not texts:
             return self._question(told, statements)
+        joined = join(told, texts, files)
+        texts = joined.texts
         hung = "hang" in statements.facts.values("symptom")
         key = (files, tuple(texts.items()), hung)
         if self._read is None or self._read[0] != key:
-            self._read = (key, self.logs.examine(files, texts, hung=hung))
+            self._read = (key, self.logs.examine(files, texts, hung=hung, without=joined.instead))
         examined = self._read[1]
         if not any(reading.lines for reading in examined.readings):
             return self._question(told, statements, examined.facts)
-        return self._log(told, statements, _shifts(told, statements), examined, files, texts)
+        beside = [item for item in told if item not in joined.placed]
+        return self._log(beside, statements, _shifts(told, statements), examined, files, texts, handed_in(told))
 
     def _question(
         self,
@@ -151,6 +155,7 @@ class CaseReader:
         examined: Examined,
         files: Sequence[Path],
         texts: Mapping[str, str],
+        met: frozenset[str],
     ) -> Case:
         from denpex_kb.chat.missing import missing_parts
         from denpex_kb.pipeline.assemble import assemble
@@ -178,7 +183,6 @@ class CaseReader:
         spoken = bool(reading.concepts or reading.words)
         text = answer(_words(items), reading, own, self.index, quoted, most=_IN_RESERVE) if spoken else None
         lost = missing_parts(examined, diagnosis, self.index)
-        met = handed_in(items)
         cut = any(part.kind == "traceback" and part.key not in met for part in lost)
         event = last.began.event
         told = event is not None and event.kind == "exception" and not event.follows

@@ -23,6 +23,7 @@ from denpex_kb.chat.acts import (
 )
 from denpex_kb.chat.asking import next_question
 from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.missing import Missing
 from denpex_kb.chat.question import Question
 from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
@@ -34,6 +35,7 @@ from denpex_kb.pipeline.question import looks_like_log, quotes_message
 from denpex_kb.read.versions import named_versions
 
 SURE = 0.66  # the share of belief from which on an answer is given as such
+SURE_STALLED = 0.8  # the same where no message says what happened, only how the ranks stand
 _MOST_QUESTIONS = 8  # asked in a row before the conversation stops asking by itself
 _LOST = (
     "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which"
@@ -107,7 +109,8 @@ class Conversation:
         return (
             rule.standing == "specific"
             and self.case.view.belief.best(1) == [best.id]
-            and self.case.view.belief.of(best.id) >= SURE
+            and self.case.view.belief.of(best.id)
+            >= (SURE_STALLED if self.case.diagnosis.verdict == "stalled" else SURE)
         )
 
     def say(self, text: str, *, pasted: bool = False) -> Reply:
@@ -157,22 +160,26 @@ class Conversation:
         stated = self._stated(setting) if setting else None
         return self._take(stated, text.strip()) if stated is not None else None
 
-    def _paste(self, text: str, key: str = "") -> Reply:
+    def _paste(self, text: str, part: Missing | None = None) -> Reply:
         lines = text.count("\n") + 1
         self._pasted += 1
         name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
-        return self._take(Paste(name, text, key), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+        where = (part.key, part.file, part.line) if part is not None else ("", "", 0)
+        return self._take(Paste(name, text, *where), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
 
     def _handed_in(self, text: str) -> Reply | None:
         """Take lines of the run's output where they were asked for, or where one is quoted beside a log."""
         asked = self.question if self.question is not None and self.question.kind == "paste" else None
         line = text.strip()
         if asked is not None and ("\n" in line or len(line) > _WORDS):
-            return self._paste(text, asked.key)
+            return self._paste(text, asked.part)
         if "\n" in line or len(line) > _WORDS or not self.case.has_log or not quotes_message(line):
             return None
         if asked is not None or self._reader.entries_with(line):
-            return self._take(Quoted(line, asked.key if asked is not None else ""), line)
+            part = asked.part if asked is not None else None
+            if part is not None and part.kind == "traceback":
+                return self._take(Quoted(line, part.key, part.file, part.line), line)
+            return self._take(Quoted(line, part.key if part is not None else ""), line)
         return None
 
     def _says_something(self, text: str) -> bool:

@@ -30,7 +30,8 @@ class Missing(Struct, frozen=True):
     @property
     def key(self) -> str:
         """Under which it counts as asked for."""
-        return f"{PART}{self.kind} {self.file}:{self.line}"
+        # one asks once for each: other ranks' tracebacks end alike, and what is pasted of the rest is all there is
+        return f"{PART}{self.kind if self.kind == 'traceback' else 'more'}"
 
 
 def missing_parts(examined: Examined, diagnosis: Diagnosis, index: Index) -> tuple[Missing, ...]:

@@ -25,6 +25,8 @@ class Paste(Struct, frozen=True):
     name: str  # as the evidence cites it
     text: str
     key: str = ""  # the request that it answers
+    file: str = ""  # the log and the line to which it belongs
+    line: int = 0
 
 
 class Quoted(Struct, frozen=True):
@@ -32,6 +34,8 @@ class Quoted(Struct, frozen=True):
 
     text: str
     key: str = ""  # the request that it answers
+    file: str = ""  # the log and the line to which it belongs
+    line: int = 0
 
 
 class Files(Struct, frozen=True):
