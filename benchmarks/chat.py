@@ -1,10 +1,10 @@
 """How many questions lead to the answer: `python benchmarks/chat.py` plays users over the labelled development cases.
 
 Of each case's input about half of the telling lines (those that its label cites) are taken out; a question is asked as
-it is. The user then answers truthfully from the whole input: facts that it states, and whether a line that is asked
-about stands in it; a fifth of the answers is "don't know". Printed are the questions until the right entry is the
-answer and stays it, the share of cases in which it is in the end, and how often a conversation ended sure of a wrong
-one.
+it is. How the user answers is told in `chat_user.py`. Printed are the questions until the right entry is the answer
+and stays it, the share of cases in which it is in the end, and how often a conversation ended with a wrong failure
+given as the answer: not "this kind of thing happened", nor "not sure". With `--no-paste` the user can answer, but has
+no more of the output to hand in. Where nothing failed, every failure is a wrong one.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ import argparse
 import random
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from chat_user import Output, User, true_of
 
 from denpex_kb import KnowledgeBase
-from denpex_kb.chat.asking import Question
 from denpex_kb.chat.conversation import Conversation
-from denpex_kb.chat.told import Sign
 from denpex_kb.errors import DenpexError
 from denpex_kb.match.evidence import collect_hits
 from denpex_kb.model.conditions import spell
 from denpex_kb.pipeline.logs import LogDiagnoser
 
 ROOT = Path(__file__).parents[1]
-UNSURE = 0.2  # of the answers are "don't know"
 MOST = 8  # questions after which a user has had enough
 _SHORTEST = 12  # characters by which a telling line is recognised
 
@@ -46,23 +44,18 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
     evidence_text: str | None = None
 
 
-class Full(NamedTuple):
-    """What the user knows: the facts of the whole input and the signatures that match it."""
-
-    facts: dict[str, list[str]]
-    lines: frozenset[tuple[str, str]]
-
-
 class Played(NamedTuple):
     """How a conversation went."""
 
     case: str
     needed: int | None  # questions until the right entry was the answer for good
     asked: int
-    sure: bool
+    sure: bool  # a failure is given as the answer
     right: bool
     answer: str
     removed: int
+    named: bool = False  # a failure stands first, certain or not
+    whole: str = ""  # the answer to the whole output
 
 
 def read_files(path: Path) -> dict[str, str]:
@@ -80,9 +73,7 @@ def telling(case: Labelled) -> list[str]:
     return [text[:80] for text in dict.fromkeys(texts) if len(text) >= _SHORTEST]
 
 
-def thinned(
-    case: Labelled, files: dict[str, str], cited: list[str], chance: random.Random
-) -> tuple[dict[str, str], int]:
+def thinned(case: Labelled, files: dict[str, str], cited: list[str], chance: random.Random) -> dict[str, Output]:
     """Take about half of the telling lines out; the same text goes from every rank at once.
 
     Args:
@@ -94,48 +85,36 @@ def thinned(
     held = [text for text in telling(case) if any(text in content for content in files.values())]
     marks = held or list(dict.fromkeys(text[:80] for text in cited if len(text) >= _SHORTEST))
     gone = [text for text in marks if chance.random() < 0.5]
-    removed = 0
-    left: dict[str, str] = {}
+    left: dict[str, Output] = {}
     for name, content in files.items():
         lines = content.split("\n")
-        kept = [line for line in lines if not any(text in line for text in gone)]
-        removed += len(lines) - len(kept)
-        left[name] = "\n".join(kept)
-    return left, removed
+        kept = [number for number, line in enumerate(lines) if not any(text in line for text in gone)]
+        left[name] = Output(tuple(lines), tuple(kept))
+    return left
 
 
-def full_knowledge(logs: LogDiagnoser, kb: KnowledgeBase, path: Path) -> Full:
+def user_of(
+    kb: KnowledgeBase,
+    logs: LogDiagnoser,
+    path: Path,
+    right: Sequence[str],
+    output: dict[str, Output],
+    *,
+    pastes: bool = True,
+    signs: bool = True,
+) -> User:
     """Read the whole input as the user knows it."""
     examined = logs.examine([path], {})
-    facts: dict[str, list[str]] = {}
+    facts: dict[str, list[str]] = {
+        name: [spell(value) for value in values]
+        for name, values in true_of(kb.index.by_id[entry] for entry in right).items()
+    }
+    stated: dict[str, list[str]] = {}
     for fact in examined.pieces[-1].cases[0].grounds.facts:
-        facts.setdefault(fact.name, []).append(spell(fact.value))
+        stated.setdefault(fact.name, []).append(spell(fact.value))
     hits = collect_hits((seen for reading in examined.readings for seen in reading.seen), kb.index.rules)
-    return Full(facts, frozenset((entry, name) for entry, names in hits.items() for name in names))
-
-
-def reply(question: Question, full: Full, chance: random.Random) -> str:
-    """Answer as a truthful user does, who does not know everything."""
-    if chance.random() < UNSURE:
-        return "d"
-    if question.kind == "lines":
-        seen = [
-            choice.key
-            for choice in question.choices
-            if isinstance(choice.value, Sign) and (choice.value.entry, choice.value.name) in full.lines
-        ]
-        return " ".join(seen) or "none"
-    values = full.facts.get(question.fact)
-    if not values:
-        return "d"
-    if question.kind == "version":
-        return values[0]
-    named = [choice.key for choice in question.choices if choice.value is not None and _spelt(choice.value) in values]
-    return named[0] if named else "d"
-
-
-def _spelt(value: object) -> str:
-    return spell(value) if isinstance(value, str | int | bool) else ""
+    lines = frozenset((entry, name) for entry, names in hits.items() for name in names)
+    return User(facts | stated, lines, output, frozenset(right) if signs else frozenset(), pastes)
 
 
 def answer_of(talk: Conversation) -> str:
@@ -144,8 +123,18 @@ def answer_of(talk: Conversation) -> str:
     return diagnosis.hypotheses[0].id if diagnosis.recognised else diagnosis.verdict
 
 
+def is_given(talk: Conversation) -> bool:
+    """Say whether a failure is given as the answer: not the kind of it, nor what is likely so far."""
+    return talk.case.diagnosis.recognised and (talk.sure or (talk.case.answered and talk.case.settles))
+
+
+def names_one(talk: Conversation) -> bool:
+    """Say whether a failure stands first, be it only as the likeliest."""
+    return talk.case.diagnosis.recognised and talk.case.settles
+
+
 def play(
-    talk: Conversation, first: str, full: Full, right: frozenset[str], chance: random.Random, name: str, removed: int
+    talk: Conversation, first: str, user: User, right: frozenset[str], chance: random.Random, name: str, removed: int
 ) -> Played:
     """Play one conversation to its end."""
     said = talk.say(first)
@@ -153,46 +142,73 @@ def play(
         raise DenpexError(said.note)
     answers = [answer_of(talk)]
     while talk.question is not None and len(answers) <= MOST:
-        talk.say(reply(talk.question, full, chance))
+        text, pasted = user.reply(talk.question, chance)
+        talk.say(text, pasted=pasted)
         answers.append(answer_of(talk))
     is_right = [answer in right for answer in answers]
     needed = None
     if is_right[-1]:
         needed = len(is_right) - next((back for back, ok in enumerate(reversed(is_right)) if not ok), len(is_right))
-    return Played(name, needed, len(answers) - 1, talk.sure, is_right[-1], answers[-1], removed)
+    return Played(name, needed, len(answers) - 1, is_given(talk), is_right[-1], answers[-1], removed, names_one(talk))
 
 
-def corpus(kb: KnowledgeBase, seed: int, work: Path) -> Iterator[Played]:
+def accepted(case: Labelled) -> frozenset[str]:
+    """Return the answers that a label accepts: entries, and verdicts where it lets nothing stand for one."""
+    named = (*case.expect, *case.also_ok)
+    silent = ("healthy", "unknown", "stalled") if "NONE" in named else ()
+    return frozenset((*named, *silent, *(("stalled",) if "STALLED" in named else ()))) - {"NONE", "STALLED"}
+
+
+def sample_of(entry: str) -> Path | None:
+    """Return a sample input of an entry."""
+    return min((ROOT / "catalog").glob(f"*/{entry}/positive-*"), default=None)
+
+
+def corpus(kb: KnowledgeBase, seed: int, work: Path, *, pastes: bool, signs: bool) -> Iterator[tuple[str, Played]]:
     """Play the development part."""
     folder = ROOT / "tests" / "corpus" / "dev"
     logs = LogDiagnoser(kb.index)
     known = frozenset(kb.index.ids())
     for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines():
         case = msgspec.json.decode(line, type=Labelled)
-        right = frozenset((*case.expect, *case.also_ok)) & known
-        if not right:
-            continue  # nothing failed, or no entry names it
+        meant = [entry for entry in (*case.expect, *case.also_ok) if entry in known]
+        nothing = case.expect == ("NONE",)
+        if not meant and not nothing:
+            continue  # no entry names it
+        right = accepted(case)
         chance = random.Random(f"{seed} {case.id}")
         talk = Conversation(kb.index)
         try:
             if case.form == "query":
-                yield play(talk, case.input, Full({}, frozenset()), right, chance, case.id, 0)
+                sample = sample_of(meant[0]) if meant else None
+                user = (
+                    user_of(kb, logs, sample, meant, {}, signs=signs)
+                    if sample is not None
+                    else User({}, frozenset(), {})
+                )
+                yield "in words", play(talk, case.input, user, right, chance, case.id, 0)
                 continue
             path = folder / case.input
             diagnosis = kb.diagnose(path)
             cited = [item.text for hypothesis in diagnosis.hypotheses[:1] for item in hypothesis.evidence if item.file]
-            files, removed = thinned(case, read_files(path), cited, chance)
+            files = thinned(case, read_files(path), [] if nothing else cited, chance)
             target = work / case.id
-            for name, content in files.items():
+            for name, output in files.items():
                 (target / name).parent.mkdir(parents=True, exist_ok=True)
-                (target / name).write_bytes(content.encode("latin-1"))
+                kept = "\n".join(output.lines[number] for number in output.kept)
+                (target / name).write_bytes(kept.encode("latin-1"))
             start = target if path.is_dir() else target / path.name
-            yield play(talk, str(start), full_knowledge(logs, kb, path), right, chance, case.id, removed)
+            removed = sum(len(output.lines) - len(output.kept) for output in files.values())
+            user = user_of(kb, logs, path, [] if nothing else meant, files, pastes=pastes, signs=signs)
+            group = "nothing failed" if nothing else "thinned" if removed else "whole"
+            played = play(talk, str(start), user, right, chance, case.id, removed)
+            best = diagnosis.hypotheses[0].id if diagnosis.recognised else diagnosis.verdict
+            yield group, played._replace(whole=best)
         except DenpexError as error:
-            yield Played(case.id, None, 0, False, False, f"error: {error}", 0)
+            yield "thinned", Played(case.id, None, 0, False, False, f"error: {error}", 0)
 
 
-def questions(kb: KnowledgeBase, seed: int) -> Iterator[Played]:
+def questions(kb: KnowledgeBase, seed: int, *, signs: bool) -> Iterator[Played]:
     """Play the questions of the tests; what the user sees is a sample of the entry that is meant."""
     import yaml
 
@@ -200,12 +216,12 @@ def questions(kb: KnowledgeBase, seed: int) -> Iterator[Played]:
     for name in ("central", "lookalikes", "common"):
         for item in yaml.safe_load((ROOT / "tests" / "questions" / f"{name}.yaml").read_text(encoding="utf-8")):
             right = frozenset(item["expect"])
-            samples = list((ROOT / "catalog").glob(f"*/{item['expect'][0]}/positive-*"))
-            if not samples:
+            sample = sample_of(item["expect"][0])
+            if sample is None:
                 continue
             chance = random.Random(f"{seed} {item['q']}")
-            full = full_knowledge(logs, kb, min(samples))
-            yield play(Conversation(kb.index), item["q"], full, right, chance, item["q"], 0)
+            user = user_of(kb, logs, sample, item["expect"], {}, signs=signs)
+            yield play(Conversation(kb.index), item["q"], user, right, chance, item["q"], 0)
 
 
 def table(groups: dict[str, list[Played]]) -> str:
@@ -214,7 +230,7 @@ def table(groups: dict[str, list[Played]]) -> str:
     for label, figure in FIGURES.items():
         rows.append((label, [figure(played) for played in groups.values()]))
     width = max(len(label) for label, _ in rows) + 2
-    return "\n".join(label.ljust(width) + "".join(cell.ljust(22) for cell in cells).rstrip() for label, cells in rows)
+    return "\n".join(label.ljust(width) + "".join(cell.ljust(18) for cell in cells).rstrip() for label, cells in rows)
 
 
 def _share(hits: int, of: int) -> str:
@@ -231,10 +247,18 @@ FIGURES: dict[str, Callable[[list[Played]], str]] = {
     "right entry in the end": lambda played: _share(sum(item.needed is not None for item in played), len(played)),
     "questions until then, mean": lambda played: _mean([item.needed for item in played if item.needed is not None]),
     "  where any was needed": lambda played: _mean([item.needed for item in played if item.needed]),
-    "sure of the right one": lambda played: _share(sum(item.sure and item.right for item in played), len(played)),
-    "sure of a wrong one": lambda played: str(sum(item.sure and not item.right for item in played)),
+    "the right one given as the answer": lambda played: _share(
+        sum(item.sure and item.right for item in played), len(played)
+    ),
+    "a wrong one named as the likeliest": lambda played: str(
+        sum(not item.right and not item.sure and item.named for item in played)
+    ),
+    "a wrong one given as the answer": lambda played: str(sum(item.sure and not item.right for item in played)),
     "  led there by questions": lambda played: str(
         sum(bool(item.sure and not item.right and item.asked) for item in played)
+    ),
+    "  to what the whole is not taken for": lambda played: str(
+        sum(bool(item.sure and not item.right and item.asked and item.answer != item.whole) for item in played)
     ),
 }
 
@@ -242,18 +266,27 @@ FIGURES: dict[str, Callable[[list[Played]], str]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-paste", action="store_true", help="the user has no more of the output to hand in")
+    parser.add_argument("--no-signs", action="store_true", help="the user cannot tell which sign fits")
     parser.add_argument("--list", action="store_true", help="print every conversation that did not reach the answer")
     arguments = parser.parse_args()
     kb = KnowledgeBase.open()
+    groups: dict[str, list[Played]] = {"thinned": [], "whole": [], "in words": [], "nothing failed": []}
     with tempfile.TemporaryDirectory() as work:
-        played = list(corpus(kb, arguments.seed, Path(work)))
-    asked = list(questions(kb, arguments.seed))
-    thinner = [item for item in played if item.removed]
-    print(table({"dev cases": played, "of these, thinned": thinner, "questions in words": asked}))
+        able = {"pastes": not arguments.no_paste, "signs": not arguments.no_signs}
+        for group, item in corpus(kb, arguments.seed, Path(work), **able):
+            groups[group].append(item)
+    failures = [item for name in ("thinned", "whole", "in words") for item in groups[name]]
+    groups = {
+        "dev cases": failures,
+        **groups,
+        "tests' questions": list(questions(kb, arguments.seed, signs=not arguments.no_signs)),
+    }
+    print(table(groups))
     if arguments.list:
-        for item in (*played, *asked):
+        for item in (item for name in groups if name != "dev cases" for item in groups[name]):
             if item.needed is None or (item.sure and not item.right):
-                how = f"{item.answer}{' (sure)' if item.sure else ''}, asked {item.asked}, removed {item.removed}"
+                how = f"{item.answer}{' (given)' if item.sure else ''}, asked {item.asked}, removed {item.removed}"
                 print(f"  {item.case[:90]}: {how}")
 
 

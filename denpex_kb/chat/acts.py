@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from denpex_kb.chat.asking import Choice, Question
+from denpex_kb.chat.question import Choice, Question
 from denpex_kb.errors import InputError
 from denpex_kb.model.facts import FactDeclaration, FactValue
 
@@ -81,7 +81,7 @@ def chosen(text: str, question: Question) -> list[Choice] | None:
     plain = " ".join(text.strip().strip(".!").split())
     if not plain:
         return None
-    if question.kind == "lines":
+    if question.kind in ("lines", "signs"):
         if _NO.fullmatch(plain) or plain == "0":
             return []
         if len(question.choices) == 1 and _YES.fullmatch(plain):
@@ -105,6 +105,11 @@ def chosen(text: str, question: Question) -> list[Choice] | None:
 def unknowing(text: str) -> bool:
     """Say whether an answer is that the user does not know."""
     return bool(_UNKNOWING.fullmatch(" ".join(text.strip().rstrip("?.!").split())))
+
+
+def refusing(text: str) -> bool:
+    """Say whether an answer is a plain no."""
+    return bool(_NO.fullmatch(" ".join(text.strip().rstrip("?.!").split())))
 
 
 def version_of(text: str) -> str | None:

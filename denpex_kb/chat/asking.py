@@ -4,96 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
-
-from denpex_kb.chat.belief import Chances, expected_gain, shift_of
+from denpex_kb.chat.belief import Chances, entropy, expected_gain
 from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.contrast import contrasts
 from denpex_kb.chat.likelihood import line_chances, value_chances
-from denpex_kb.chat.told import Passed, Sign, Signs, Stated, Told, asked, sign_key, unseen
+from denpex_kb.chat.missing import PART
+from denpex_kb.chat.question import Choice, Question
+from denpex_kb.chat.told import Fits, Passed, Sign, Signs, Stated, Told, asked, handed_in, sign_key, unseen
 from denpex_kb.chat.weighing import missing_for
 from denpex_kb.model.conditions import Condition, spell
-from denpex_kb.model.facts import FactDeclaration, FactValue
+from denpex_kb.model.facts import FactDeclaration
 from denpex_kb.model.rules import Rule
 
-LEAST = 0.02  # bits below which a question is not worth the user's time
+LEAST = 0.08  # bits below which a question is not worth the user's time
 LEAST_WITH_ANSWER = 0.2  # the same where an answer stands already, if only of the kind of failure
 _LEADING = 8  # entries whose lines are worth showing
 _MOST_LINES = 5  # in one question
 _LEAST_SHARE = 0.01  # of the belief, for an entry's line to be among several
 _MOST_VALUES = 7  # in one question
 _READING = 0.02  # bits that each further line costs a tired reader
-_UNSURE_FACT, _UNSURE_LINES = (1.0, 4.0), (0.6, 4.0)  # before anything was asked: one of four is not known
-_MOST_SHIFT = 1.2  # log-odds that the answer to a question of fact may move an entry at most
-_MOST_SHIFT_LINES = 2.0
-_UNSEEN = 0.5  # how much it counts that lines are not seen where only words were told
+# Before anything was asked: one of four is not known, and half of the time there is no more to paste.
+_UNSURE_FACT, _UNSURE_LINES, _UNSURE_SIGNS, _UNSURE_PARTS = (1.0, 4.0), (0.6, 4.0), (1.0, 4.0), (1.0, 2.5)
 _LONGEST = 600  # characters of an example
 
 
 Offer = tuple[Sign, str, frozenset[str]]  # a line, the strength that it lends its entry, all entries that it matches
 
 
-class Choice(Struct, frozen=True):
-    """One possible answer: what to type, what it says, and what is then told."""
-
-    key: str
-    label: str
-    value: FactValue | Sign | None = None
-
-
-class Question(Struct, frozen=True):
-    """A question, its possible answers, and why it is asked."""
-
-    key: str
-    kind: str  # value | version | lines
-    text: str
-    find: str
-    choices: tuple[Choice, ...]
-    gain: float  # bits, on average
-    why: tuple[tuple[str, tuple[str, ...]], ...]  # an answer → the entries that it speaks for
-    chances: tuple[Chances, ...] = ()  # of the choices, and of none of them
-    fact: str = ""
-    worded: bool = False  # nothing but words was told: the user may have no log to look into
-
-    @property
-    def several(self) -> bool:
-        """Whether more than one choice may be named."""
-        return self.kind == "lines"
-
-    def answered(self, chosen: Sequence[Choice]) -> Told:
-        """Return what is told by choosing these; by none of them where the list is empty."""
-        if self.kind == "lines":
-            shown = tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign))
-            seen = tuple(choice.value for choice in chosen if isinstance(choice.value, Sign))
-            # a line that is seen speaks through the matcher; only "none of them" has to be told apart
-            weight = _UNSEEN if self.worded else 1.0
-            shift = {} if seen else shift_of(self.chances[-1], _MOST_SHIFT_LINES, weight)
-            return Signs(shown, seen, shift)
-        if not chosen:
-            return Passed(self.key)
-        values = tuple(choice.value for choice in chosen if isinstance(choice.value, str | int | bool))
-        indices = [self.choices.index(choice) for choice in chosen]
-        shift = shift_of(self.chances[indices[0]], _MOST_SHIFT) if len(indices) == 1 and self.chances else {}
-        return Stated(self.fact, values, shift=shift)
-
-    def passed(self) -> Told:
-        """Return what is told by not knowing."""
-        if self.kind == "lines":
-            return Signs(tuple(choice.value for choice in self.choices if isinstance(choice.value, Sign)), ())
-        return Passed(self.key)
-
-
 def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
     """Return the question with the largest expected gain of information; None where none is worth asking."""
     done = asked(told)
-    facts_unknown = sum(isinstance(item, Passed) for item in told)
+    passed = [item for item in told if isinstance(item, Passed)]
+    parts_unknown = sum(item.key.startswith(PART) for item in passed)
+    facts_unknown = len(passed) - parts_unknown
     facts_asked = facts_unknown + sum(isinstance(item, Stated) for item in told)
     lines = [item for item in told if isinstance(item, Signs)]
     lines_unknown = sum(not item.seen and not item.shift for item in lines)
     unsure_fact = (_UNSURE_FACT[0] + facts_unknown) / (_UNSURE_FACT[1] + facts_asked)
     unsure_lines = (_UNSURE_LINES[0] + lines_unknown) / (_UNSURE_LINES[1] + len(lines))
-    found = [*_facts(case, done, reader, unsure_fact), *_lines(case, done, reader, unsure_lines, unseen(told))]
+    unsure_parts = (_UNSURE_PARTS[0] + parts_unknown) / (_UNSURE_PARTS[1] + parts_unknown + len(handed_in(told)))
+    signs = [item for item in told if isinstance(item, Fits)]
+    signs_unknown = sum(not item.shift for item in signs)
+    unsure_signs = (_UNSURE_SIGNS[0] + signs_unknown) / (_UNSURE_SIGNS[1] + len(signs))
+    found = [
+        *_facts(case, done, reader, unsure_fact),
+        *_lines(case, done, reader, unsure_lines, unseen(told)),
+        *contrasts(case.view.belief, done, reader.index, unsure_signs),
+        *_parts(case, done, unsure_parts),
+    ]
     best = max(found, key=lambda question: question.gain, default=None)
-    least = LEAST_WITH_ANSWER if case.answered else LEAST
+    least = LEAST_WITH_ANSWER if case.answered and case.settles else LEAST
     return best if best is not None and best.gain >= least else None
 
 
@@ -233,6 +193,17 @@ def _version_question(
     named = tuple(entry for entry in case.view.belief.best(4) if inside.get(entry, 0.5) != 0.5)
     why = ((str(condition), named),) if named else ()
     return Question(asked_for.name, "version", fact.question, asked_for.find, (), gain, why, (), asked_for.name)
+
+
+# --- more of the output
+
+
+def _parts(case: Case, done: frozenset[str], unsure: float) -> Iterator[Question]:
+    doubt = entropy(list(case.view.belief.shares.values()))
+    for part in case.missing:
+        if part.key not in done:
+            gain = part.share * doubt * (1 - unsure)
+            yield Question(part.key, "paste", part.text, part.find, (), gain, (), part=part)
 
 
 # --- lines

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from denpex_kb.chat.joining import join
+from denpex_kb.chat.likeliest import with_likeliest
 from denpex_kb.chat.statements import Statements, collect_statements, with_statements
-from denpex_kb.chat.told import Sign, Signs, Stated, Told, Words, pastes, paths
+from denpex_kb.chat.told import Fits, Quoted, Signs, Stated, Told, Words, handed_in, pastes, paths
 from denpex_kb.chat.weighing import View, shifted, weigh_log, weigh_question
 from denpex_kb.derive.models import derive_model_facts
 from denpex_kb.index.concepts import Concept, Reading, singular, tokens
@@ -24,12 +26,12 @@ from denpex_kb.match.questions import answer
 from denpex_kb.model.diagnosis import Diagnosis, Evidence, Verdict
 from denpex_kb.model.events import Line, Match, Seen
 from denpex_kb.model.facts import FactSet
-from denpex_kb.model.rules import RuleSet
 from denpex_kb.model.secrets import without_secrets
 from denpex_kb.pipeline.answer import with_advice, with_signs
 from denpex_kb.pipeline.question import conclude, quoted_evidence, quotes_message
 
 if TYPE_CHECKING:
+    from denpex_kb.chat.missing import Missing
     from denpex_kb.pipeline.logs import Examined, LogDiagnoser
 
 ANSWERS = "your answer"  # where a line stands that the user says they see
@@ -54,6 +56,8 @@ class Case(Struct, frozen=True):
     facts: FactSet
     hits: Hits  # matched lines by entry and signature, confirmed ones included
     cut: bool = False  # a traceback breaks off before its last line
+    missing: tuple[Missing, ...] = ()  # what of the run's output would decide, where it was not given
+    settles: bool = True  # the answer names a failure, not only that there was one
     seen_as: str = ""  # the symptom that the log itself shows
     has_log: bool = False
 
@@ -97,14 +101,17 @@ class CaseReader:
         files, texts = paths(told), pastes(told)
         if not files and not texts:
             return self._question(told, statements)
+        joined = join(told, texts, files)
+        texts = joined.texts
         hung = "hang" in statements.facts.values("symptom")
         key = (files, tuple(texts.items()), hung)
         if self._read is None or self._read[0] != key:
-            self._read = (key, self.logs.examine(files, texts, hung=hung))
+            self._read = (key, self.logs.examine(files, texts, hung=hung, without=joined.instead))
         examined = self._read[1]
         if not any(reading.lines for reading in examined.readings):
             return self._question(told, statements, examined.facts)
-        return self._log(told, statements, _shifts(told, statements), examined, files, texts)
+        beside = [item for item in told if item not in joined.placed]
+        return self._log(beside, statements, _shifts(told, statements), examined, files, texts, handed_in(told))
 
     def _question(
         self,
@@ -113,7 +120,7 @@ class CaseReader:
         configs: FactSet | None = None,
     ) -> Case:
         # facts that were answered count as words of the question do; only lines that are not seen come on top
-        shift = _shifts([item for item in told if isinstance(item, Signs)], statements)
+        shift = _shifts([item for item in told if isinstance(item, Signs | Fits)], statements)
         facts = with_statements(configs or FactSet(), statements, self._sets, _DERIVED)
         derive_model_facts(facts, self.index.kb)
         quoted = self._quoted(told)
@@ -124,7 +131,8 @@ class CaseReader:
             diagnosis = structs.replace(diagnosis, because="")
         view = weigh_question(found, shift, self.index.by_id)
         hits: Hits = {entry: {item.name: [] for item in items} for entry, items in quoted.items()}
-        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE_QUESTION), view, facts, hits)
+        settled = self._settled(diagnosis, shift, facts, weights.CLOSE_QUESTION)
+        return Case(self._led(settled, view, hits, told, facts), view, facts, hits)
 
     def _quoted(self, told: Sequence[Told]) -> dict[str, list[Evidence]]:
         """Return the signatures that messages quote and those of lines that the user says they see."""
@@ -133,9 +141,9 @@ class CaseReader:
             if isinstance(item, Words) and quotes_message(item.text):
                 for entry, evidence in quoted_evidence(item.text, self.index, self.logs.signature_hits).items():
                     found[entry] += evidence
-            elif isinstance(item, Signs):
-                for sign in item.seen:
-                    for entry, evidence in quoted_evidence(sign.line, self.index, self.entries_with).items():
+            elif isinstance(item, Signs | Quoted):
+                for line in _confirmed([item]):
+                    for entry, evidence in quoted_evidence(line, self.index, self.entries_with).items():
                         found[entry] += [structs.replace(piece, file=ANSWERS) for piece in evidence]
         return dict(found)
 
@@ -147,7 +155,9 @@ class CaseReader:
         examined: Examined,
         files: Sequence[Path],
         texts: Mapping[str, str],
+        met: frozenset[str],
     ) -> Case:
+        from denpex_kb.chat.missing import missing_parts
         from denpex_kb.pipeline.assemble import assemble
 
         rules = self.index.rules
@@ -157,7 +167,7 @@ class CaseReader:
         first, *further = last.cases
         own = with_statements(first.grounds.facts, statements, self._sets, _DERIVED)
         derive_model_facts(own, self.index.kb)
-        confirmed = [sign for item in items if isinstance(item, Signs) for sign in item.seen]
+        confirmed = list(_confirmed(items))
         hits = self._with_confirmed(first.grounds.hits, confirmed)
         place = first.grounds.place
         if confirmed:
@@ -172,24 +182,29 @@ class CaseReader:
         reading = self._spoken(examined, statements.reading, [*texts_of(files), *texts.values()])
         spoken = bool(reading.concepts or reading.words)
         text = answer(_words(items), reading, own, self.index, quoted, most=_IN_RESERVE) if spoken else None
-        cut = breaks_off(examined, rules)
+        lost = missing_parts(examined, diagnosis, self.index)
+        cut = any(part.kind == "traceback" and part.key not in met for part in lost)
         event = last.began.event
         told = event is not None and event.kind == "exception" and not event.follows
         view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut, told_itself=told)
         seen_as = "crash" if last.state.outcome == "failed" or cut else ""
-        return Case(self._settled(diagnosis, shift, facts, weights.CLOSE), view, own, hits, cut, seen_as, has_log=True)
+        settled = self._settled(diagnosis, shift, facts, weights.CLOSE)
+        settled = self._led(settled, view, hits, items, facts)
+        best = self.index.by_id[settled.hypotheses[0].id] if settled.recognised else None
+        names = best is None or (best.standing == "specific" and best.role == "initiating")
+        return Case(settled, view, own, hits, cut, lost, names, seen_as, has_log=True)
 
-    def _with_confirmed(self, hits: Hits, confirmed: Sequence[Sign]) -> Hits:
+    def _with_confirmed(self, hits: Hits, confirmed: Sequence[str]) -> Hits:
         """Put the lines that the user sees beside those of the log.
 
         A line that completes a proof is taken to stand where the rest of that proof stands: the user was asked
         about the same run.
         """
         merged: Hits = {entry: {name: list(lines) for name, lines in names.items()} for entry, names in hits.items()}
-        for number, sign in enumerate(confirmed, 1):
-            for entry in self.entries_with(sign.line):
-                for name, pattern in self.names_in(entry, sign.line):
-                    line = _placed(self.index.by_id[entry].signatures, name, hits.get(entry, {}), number, sign.line)
+        for number, text in enumerate(confirmed, 1):
+            for entry in self.entries_with(text):
+                for name, pattern in self.names_in(entry, text):
+                    line = _placed(self.index.by_id[entry].signatures, name, hits.get(entry, {}), number, text)
                     seen = Seen(line[0], (Match(pattern),), line[1])
                     merged.setdefault(entry, {}).setdefault(name, []).append(seen)
         return merged
@@ -229,6 +244,23 @@ class CaseReader:
                 concepts.setdefault((fact.name, fact.value), Concept(fact.name, fact.value, str(fact.value)))
         return Reading(tuple(concepts.values()), tuple(dict.fromkeys((*own.words, *(word for _, word in known)))))
 
+    def _led(self, diagnosis: Diagnosis, view: View, hits: Hits, told: Sequence[Told], facts: FactSet) -> Diagnosis:
+        """Name what the answers point to; where nothing was answered, the matcher has the word."""
+        if not any(isinstance(item, Stated | Signs | Fits | Quoted) for item in told):
+            return diagnosis
+        proved = frozenset(
+            entry
+            for line in _confirmed(told)
+            for entry in self.entries_with(line)
+            for signature in self.index.by_id[entry].signatures
+            if signature.strength == "decisive" and signature.name in {name for name, _ in self.names_in(entry, line)}
+        )
+        led = with_likeliest(diagnosis, view, hits, proved, self.index.by_id)
+        if led is diagnosis:
+            return diagnosis
+        signed = with_signs(tuple(structs.replace(item, sign="") for item in led.hypotheses), self.index)
+        return without_secrets(with_advice(structs.replace(led, hypotheses=signed), facts, self.index))
+
     def _settled(self, diagnosis: Diagnosis, shift: Mapping[str, float], facts: FactSet, close: float) -> Diagnosis:
         """Let the user's answers move the hypotheses, and give the advice of the one that leads now."""
         moved = shifted(diagnosis.hypotheses, shift)
@@ -251,6 +283,15 @@ class CaseReader:
         return without_secrets(with_advice(changed, facts, self.index))
 
 
+def _confirmed(told: Iterable[Told]) -> Iterator[str]:
+    """Yield the lines that the user says stand in the output."""
+    for item in told:
+        if isinstance(item, Signs):
+            yield from (sign.line for sign in item.seen)
+        elif isinstance(item, Quoted):
+            yield item.text
+
+
 def _without_advice(diagnosis: Diagnosis, facts: FactSet, index: Index) -> Diagnosis:
     bare = structs.replace(diagnosis, fix=None, verify=None, checklist=(), next_questions=())
     return with_advice(bare, facts, index)
@@ -264,7 +305,7 @@ def _shifts(told: Sequence[Told], statements: Statements) -> dict[str, float]:
             values = statements.facts.values(item.fact)
             if not all(value in values for value in item.values):
                 continue
-        if isinstance(item, Stated | Signs):
+        if isinstance(item, Stated | Signs | Fits):
             for entry, shift in item.shift.items():
                 total[entry] += shift
     return {entry: max(-_MOST_AGAINST, min(_MOST_FOR, shift)) for entry, shift in total.items()}
@@ -287,22 +328,6 @@ def _placed(
                 line = structs.replace(beside.line, text=text, offset=beside.line.offset + step)
                 return line, beside.block
     return Line(ANSWERS, number, text), -1
-
-
-def breaks_off(examined: Examined, rules: RuleSet) -> bool:
-    """Say whether a traceback stands in the input whose last line, which says what happened, does not."""
-    for reading in examined.readings:
-        blocks: dict[int, set[str]] = defaultdict(set)
-        for seen in reading.seen:
-            if seen.block >= 0:
-                blocks[seen.block] |= {
-                    rules.patterns[match.pattern].name
-                    for match in seen.matches
-                    if rules.patterns[match.pattern].target == "mark"
-                }
-        if any("traceback" in kinds and "exception" not in kinds for kinds in blocks.values()):
-            return True
-    return False
 
 
 def texts_of(files: Iterable[Path]) -> Iterable[str]:

@@ -15,14 +15,17 @@ from denpex_kb.chat.acts import (
     files_of,
     named_value,
     plainly,
+    refusing,
     setting_of,
     unknowing,
     value_of,
     version_of,
 )
-from denpex_kb.chat.asking import Question, next_question
+from denpex_kb.chat.asking import next_question
 from denpex_kb.chat.case import Case, CaseReader
-from denpex_kb.chat.told import Files, Paste, Stated, Told, Words
+from denpex_kb.chat.missing import Missing
+from denpex_kb.chat.question import Question
+from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
 from denpex_kb.index.open import Index
 from denpex_kb.model.conditions import spell
@@ -32,6 +35,7 @@ from denpex_kb.pipeline.question import looks_like_log, quotes_message
 from denpex_kb.read.versions import named_versions
 
 SURE = 0.66  # the share of belief from which on an answer is given as such
+SURE_STALLED = 0.8  # the same where no message says what happened, only how the ranks stand
 _MOST_QUESTIONS = 8  # asked in a row before the conversation stops asking by itself
 _LOST = (
     "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which"
@@ -105,7 +109,8 @@ class Conversation:
         return (
             rule.standing == "specific"
             and self.case.view.belief.best(1) == [best.id]
-            and self.case.view.belief.of(best.id) >= SURE
+            and self.case.view.belief.of(best.id)
+            >= (SURE_STALLED if self.case.diagnosis.verdict == "stalled" else SURE)
         )
 
     def say(self, text: str, *, pasted: bool = False) -> Reply:
@@ -127,11 +132,12 @@ class Conversation:
         understood = self._short(text) if short else None
         if understood is not None:
             return understood
+        handed = self._handed_in(text)
+        if handed is not None:
+            return handed
         lines = text.count("\n") + 1
         if (not short or looks_like_log(text)) and (lines > 1 or len(text) > _WORDS):
-            self._pasted += 1
-            name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
-            return self._take(Paste(name, text), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+            return self._paste(text)
         if self.question is None and (unknowing(text) or len(text.strip()) == 1):
             return Reply("note", "No question stands open. Tell more, or: help", trouble=True)
         if not self._says_something(text):
@@ -148,10 +154,33 @@ class Conversation:
             return self._command(command)
         files = files_of(text)
         if files:
-            return self._take(Files(tuple(files)), text.strip())
+            wanted = self.question if self.question is not None and self.question.kind == "paste" else None
+            return self._take(Files(tuple(files), wanted.key if wanted is not None else ""), text.strip())
         setting = setting_of(text) or "=".join(named_value(text, self.index.kb.facts) or ())
         stated = self._stated(setting) if setting else None
         return self._take(stated, text.strip()) if stated is not None else None
+
+    def _paste(self, text: str, part: Missing | None = None) -> Reply:
+        lines = text.count("\n") + 1
+        self._pasted += 1
+        name = "pasted text" if self._pasted == 1 else f"pasted text {self._pasted}"
+        where = (part.key, part.file, part.line) if part is not None else ("", "", 0)
+        return self._take(Paste(name, text, *where), f"[pasted {lines:,} line{'s' * (lines != 1)}]")
+
+    def _handed_in(self, text: str) -> Reply | None:
+        """Take lines of the run's output where they were asked for, or where one is quoted beside a log."""
+        asked = self.question if self.question is not None and self.question.kind == "paste" else None
+        line = text.strip()
+        if asked is not None and ("\n" in line or len(line) > _WORDS):
+            return self._paste(text, asked.part)
+        if "\n" in line or len(line) > _WORDS or not self.case.has_log or not quotes_message(line):
+            return None
+        if asked is not None or self._reader.entries_with(line):
+            part = asked.part if asked is not None else None
+            if part is not None and part.kind == "traceback":
+                return self._take(Quoted(line, part.key, part.file, part.line), line)
+            return self._take(Quoted(line, part.key if part is not None else ""), line)
+        return None
 
     def _says_something(self, text: str) -> bool:
         """Say whether a message holds anything that the catalog knows."""
@@ -179,6 +208,8 @@ class Conversation:
         if question is None:
             return None
         if unknowing(text):
+            return self._take(question.passed(), text.strip(), find=question.find)
+        if question.kind == "paste" and refusing(text):
             return self._take(question.passed(), text.strip(), find=question.find)
         choices = chosen(text, question)
         if choices is None and plainly(text) != text.strip():

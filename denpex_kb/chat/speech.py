@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from denpex_kb.chat.asking import Question
 from denpex_kb.chat.conversation import Conversation, Reply
+from denpex_kb.chat.question import Question
 from denpex_kb.model.diagnosis import Hypothesis
 from denpex_kb.model.display import one_line
 from denpex_kb.model.secrets import hide_secrets
@@ -61,7 +61,7 @@ def speak(reply: Reply, talk: Conversation, paper: Paper, *, last: bool = False)
         writers.get(reply.kind, _nothing)(talk, paper)
     if reply.kind not in ("turn", "quit", "save", "why") and talk.question is not None and not last:
         paper.blank()
-        _question(talk.question, paper, again=True)
+        _question(talk.question, talk, paper, again=True)
     text = paper.text()
     return text if text.strip() else ""
 
@@ -87,7 +87,7 @@ def _turn(reply: Reply, talk: Conversation, paper: Paper) -> None:
         paper.blank()
     stand(talk, paper)
     if talk.question is not None:
-        _question(talk.question, paper)
+        _question(talk.question, talk, paper)
     elif talk.sure or talk.case.answered:
         commands = "show fix, how do I verify, checklist, why, what else, answer (all of it), save FILE"
         paper.section("NEXT").line(commands, "dim")
@@ -138,7 +138,7 @@ def ranked(item: Hypothesis, section: Section) -> None:
     section.line(item.id, "dim", 6)
 
 
-def _question(question: Question, paper: Paper, *, again: bool = False) -> None:
+def _question(question: Question, talk: Conversation, paper: Paper, *, again: bool = False) -> None:
     section = paper.section("QUESTION")
     section.line(question.text, "bold")
     unknown = "[d] don't know" if again else "[d] don't know, show me how to find out"
@@ -148,6 +148,13 @@ def _question(question: Question, paper: Paper, *, again: bool = False) -> None:
             section.clipped(f"[{choice.key}] {line}" if len(question.choices) > 1 else line, "code", 2)
         single = len(question.choices) == 1
         section.items([*(("[y] yes", "[n] no") if single else ("[n] none of these",)), unknown], indent=2)
+    elif question.kind == "signs":
+        for choice in question.choices:
+            section.line(f"[{choice.key}] {choice.label}", indent=2, hang=6)
+            section.line(talk.case.view.titles.get(str(choice.value), str(choice.value)), "dim", 6)
+        section.items(["[n] none of these", unknown], indent=2)
+    elif question.kind == "paste":
+        section.items(["paste it, or drop the file here", "[d] I have no more, show me where to find it"], indent=2)
     elif question.kind == "version":
         section.items(["type it, e.g. 1.2.3", unknown], indent=2)
     else:
@@ -160,7 +167,7 @@ def _question(question: Question, paper: Paper, *, again: bool = False) -> None:
 
 def because(question: Question) -> str:
     """Say in one sentence why a question is asked."""
-    if question.kind == "lines":
+    if question.kind in ("lines", "signs"):
         if len(question.choices) == 1:
             return f"A yes speaks for {question.why[0][1][0]}."
         return "Each of them belongs to one failure (why names these)."

@@ -24,12 +24,25 @@ class Paste(Struct, frozen=True):
 
     name: str  # as the evidence cites it
     text: str
+    key: str = ""  # the request that it answers
+    file: str = ""  # the log and the line to which it belongs
+    line: int = 0
+
+
+class Quoted(Struct, frozen=True):
+    """A single line of the run's output that was asked for, or that a message quotes beside a log."""
+
+    text: str
+    key: str = ""  # the request that it answers
+    file: str = ""  # the log and the line to which it belongs
+    line: int = 0
 
 
 class Files(Struct, frozen=True):
     """Files and folders that were named or dragged in."""
 
     paths: tuple[Path, ...]
+    key: str = ""  # the request that they answer
 
 
 class Stated(Struct, frozen=True):
@@ -59,13 +72,22 @@ class Signs(Struct, frozen=True):
     shift: Shift = {}
 
 
+class Fits(Struct, frozen=True):
+    """The entries whose signs were shown, and those whose sign fits what the user sees."""
+
+    key: str
+    shown: tuple[str, ...]
+    chosen: tuple[str, ...]
+    shift: Shift = {}
+
+
 class Passed(Struct, frozen=True):
     """A question that the user cannot answer."""
 
     key: str
 
 
-Told = Words | Paste | Files | Stated | Signs | Passed
+Told = Words | Paste | Quoted | Files | Stated | Signs | Fits | Passed
 
 
 def pastes(told: Sequence[Told]) -> dict[str, str]:
@@ -82,13 +104,18 @@ def asked(told: Sequence[Told]) -> frozenset[str]:
     """Return the keys of the questions that need not be asked again."""
     keys: set[str] = set()
     for item in told:
-        if isinstance(item, Passed):
+        if isinstance(item, Passed | Paste | Quoted | Files | Fits):
             keys.add(item.key)
         elif isinstance(item, Stated):
             keys.add(item.fact)
         elif isinstance(item, Signs):
             keys.update(sign_key(sign) for sign in item.shown)
     return frozenset(keys)
+
+
+def handed_in(told: Sequence[Told]) -> frozenset[str]:
+    """Return the keys of the requests that were met."""
+    return frozenset(item.key for item in told if isinstance(item, Paste | Quoted | Files) and item.key)
 
 
 def sign_key(sign: Sign) -> str:

@@ -28,10 +28,15 @@ def launch_facts(setup: Setup) -> Iterator[Fact]:
         or launch.options.get("master_addr")
         or launch.options.get("main_process_ip")
     )
-    if endpoint is not None and "$" not in endpoint:
+    # the node that holds the store may call itself localhost, as long as the others name its real address
+    if endpoint is not None and "$" not in endpoint and not _is_head(launch):
         yield _fact("launch.endpoint", "local" if _LOCAL.match(endpoint) else "other", setup, launch, endpoint)
     for name, text in _shapes(launched):
         yield _fact("launch.shape", name, setup, launch, text)
+
+
+def _is_head(launch: Launch) -> bool:
+    return (launch.options.get("node_rank") or launch.options.get("machine_rank")) == "0" and launch.srun is None
 
 
 def _fact(fact: str, value: str, setup: Setup, launch: Launch, text: str) -> Fact:

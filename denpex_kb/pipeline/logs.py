@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,18 +103,27 @@ class LogDiagnoser:
         facts += told
         return self.diagnosis(reads, facts, notes, "logs" if len(reads) > 1 else "log", hung=hung)
 
-    def examine(self, paths: Sequence[Path], texts: Mapping[str, str], *, hung: bool = False) -> Examined:
+    def examine(
+        self,
+        paths: Sequence[Path],
+        texts: Mapping[str, str],
+        *,
+        hung: bool = False,
+        without: Collection[str] = (),
+    ) -> Examined:
         """Read files, folders and pasted texts as one input, up to where the entries are ranked.
 
         Args:
             paths: files and folders; there may be none.
             texts: a name → a pasted log, stack dump or config.
             hung: the user says that the job hangs.
+            without: names of files that a text takes the place of.
 
         Raises:
             InputError: nothing of it can be read.
         """
         files, notes = collect(paths) if paths else ([], [])
+        files = [file for file in files if file.name not in without]
         reads, facts, more = merged(Gathering(self.reader, self._index.path).read(files))
         notes += more
         for name, text in texts.items():

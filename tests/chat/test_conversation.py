@@ -140,6 +140,7 @@ def test_a_line_that_is_seen_decides_and_one_that_is_not_counts_against(talk: Co
 def test_the_question_asked_has_the_largest_expected_gain(kb: KnowledgeBase) -> None:
     from denpex_kb.chat.asking import _facts, _lines, next_question
     from denpex_kb.chat.case import CaseReader
+    from denpex_kb.chat.contrast import contrasts
     from denpex_kb.chat.told import Words
 
     reader = CaseReader(kb.index)
@@ -148,7 +149,12 @@ def test_the_question_asked_has_the_largest_expected_gain(kb: KnowledgeBase) -> 
     asked = next_question(case, told, reader)
 
     assert asked is not None
-    others = [*_facts(case, frozenset(), reader, 0.25), *_lines(case, frozenset(), reader, 0.15, {})]
+    others = [
+        *_facts(case, frozenset(), reader, 0.25),
+        *_lines(case, frozenset(), reader, 0.15, {}),
+        *contrasts(case.view.belief, frozenset(), reader.index, 0.25),
+    ]
+    assert len(others) > 5
     assert asked.gain == max(question.gain for question in others)
 
 
