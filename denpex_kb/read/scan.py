@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from denpex_kb.read.ahead import Ahead
 
 KEEP = 4000  # matched lines kept per pattern and file; beyond, they are counted, and the last of each rank is kept
-_KEEP_WEAK = 1000  # of a pattern that tells little alone, such as what every step or every checkpoint prints
+_KEEP_WEAK = 100  # of a pattern that tells little alone, such as what every step or every checkpoint prints
 _FEW = 100  # kept per pattern where a file holds very many
 _VERY_MANY = 40_000  # matched lines of one file
 _WORTH_COMPILING = 1000  # lines at the ends of files, from which on a database of their own finds progress in them
