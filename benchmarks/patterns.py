@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from joblog import write_log
@@ -20,8 +22,8 @@ from denpex_kb.read.files import read_chunks
 from denpex_kb.read.text import by_lines, clean, to_utf8
 
 
-def _count(_id: int, _start: int, _end: int, _flags: int, hits: list[int]) -> None:
-    hits[0] += 1
+def _count(hits: Counter[int], pattern: int, *_place: object) -> None:
+    hits[pattern] += 1
 
 
 def main() -> None:
@@ -38,11 +40,11 @@ def main() -> None:
     spent = []
     for pattern in filter(scanned, kb.index.rules.patterns):
         database = compile_database([pattern], kb.index.kb.common)
-        hits = [0]
+        hits: Counter[int] = Counter()
         before = time.process_time()
         for piece in pieces:
-            database.scan(piece, match_event_handler=_count, context=hits)
-        spent.append((time.process_time() - before, hits[0], pattern))
+            database.scan(piece, match_event_handler=partial(_count, hits))
+        spent.append((time.process_time() - before, hits.total(), pattern))
     print(f"CPU milliseconds on {options.size} MiB, lines that match, pattern ({len(spent)} measured)")
     for seconds, count, pattern in sorted(spent, key=lambda item: -item[0])[: options.shown]:
         print(f"{seconds * 1000:7.1f} {count:8} {pattern.owner} {pattern.name}: {pattern.pattern[:70]}")
