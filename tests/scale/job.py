@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tests.scale.lines import NCCL, number
+from tests.scale.lines import NCCL, number, printed
 
 Kind = Literal["rank", "agent", "kernel", "driver", "nccl"]
 Stream = Literal["stdout", "stderr"]
@@ -79,6 +79,9 @@ class Job:
         self.limit = setup.timeout  # of the process group; a scenario may choose another
         self.events: list[Event] = []
         self.silent_from: dict[int, float] = {}
+        self.recorded: dict[int, tuple[float, list[str]]] = {}  # tracebacks that @record left to torchrun
+        self.records = self.rng.random() < 0.3
+        self.hidden: tuple[int, ...] = ()  # nodes whose logs nobody has
         self.kept = (float("-inf"), float("inf"))  # what of the time was kept: logs are cut at either end
 
     # ------------------------------------------------------------------ places and clocks
@@ -147,7 +150,8 @@ class Job:
         stamp = f"[{when:%Y-%m-%d %H:%M:%S}] " if number(self.nccl) >= (2, 26) else ""
         thread = self.pids[rank] + 433
         head = f"{stamp}{self.host(rank)}:{self.pids[rank]}:{thread} [{self.local(rank)}] {name}:{line} NCCL WARN "
-        self.put(time, "nccl", rank, ["", head + text])
+        trail = (self.host(rank), self.pids[rank], thread, self.local(rank))
+        self.put(time, "nccl", rank, ["", head + text, *printed("nccl.trail", trail=trail, file=name, line=line + 30)])
 
     def info(self, time: float, rank: int, lines: Iterable[str]) -> None:
         """Let NCCL in a rank inform (src/debug.cc; the number in brackets is the device, not the rank)."""

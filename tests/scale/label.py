@@ -30,6 +30,7 @@ class Cause(Struct, frozen=True):
 
     expect: tuple[str, ...]
     rank: int | None = None
+    may: tuple[int, ...] = ()  # ranks that may be named though none began it: those of a link
 
 
 class Label(Struct, frozen=True, kw_only=True):

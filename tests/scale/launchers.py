@@ -130,10 +130,13 @@ def elastic_ends(
 def failure(job: Job, time: float, index: int, rank: int, code: int) -> list[str]:
     """Write one failure of torchrun's account."""
     signal = SIGNALS.get(-code, ("", ""))[0]
+    when, text = job.recorded.get(rank, (time, []))
+    folder = f"/tmp/torchelastic_k3x/{job.number}_x4k2v9/attempt_{job.attempt}/{job.local(rank)}"
     trace = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
     fields = {
         "index": index,
-        "time": f"{job.when(time, rank):%Y-%m-%d_%H:%M:%S}",
+        "time": f"{job.when(when, rank):%Y-%m-%d_%H:%M:%S}",
+        "file": f"{folder}/error.json" if text else "<N/A>",
         "host": job.host(rank),
         "rank": rank,
         "local": job.local(rank),
@@ -141,7 +144,9 @@ def failure(job: Job, time: float, index: int, rank: int, code: int) -> list[str
         "pid": job.pids[rank],
         "trace": f"Signal {-code} ({signal}) received by PID {job.pids[rank]}" if signal else trace,
     }
-    return printed("elastic.failure", **fields)
+    if text:
+        fields["trace"] = text[0]
+    return printed("elastic.failure", **fields) + text[1:]
 
 
 def deepspeed_ends(

@@ -228,7 +228,12 @@ FORMS: Mapping[str, Form] = {
 def lines_of(job: Job) -> dict[str, list[str]]:
     """Give the lines of each file."""
     found: dict[str, list[str]] = {}
-    events = [event for event in job.printed() if job.kept[0] <= event.time <= job.kept[1]]
+    events = [
+        event
+        for event in job.printed()
+        if job.kept[0] <= event.time <= job.kept[1]
+        and (event.kind == "driver" or node_of(job, event) not in job.hidden)
+    ]
     for name, line in FORMS[job.setup.form].write(job, events):
         found.setdefault(name, []).append(line)
     return found

@@ -52,7 +52,7 @@ def rank_of(found: Diagnosis | Incident) -> int | None:
 
 def fits(found: Diagnosis | Incident, cause: Cause) -> bool:
     """Say whether an incident is this failure, of this rank."""
-    return top(found) in cause.expect and rank_of(found) == cause.rank
+    return top(found) in cause.expect and rank_of(found) in (cause.rank, *cause.may)
 
 
 def judge(diagnosis: Diagnosis, label: Label) -> dict[str, bool]:

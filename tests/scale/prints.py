@@ -148,6 +148,11 @@ def dies_of(job: Job, time: float, rank: int, calls: Sequence[Frame], error: Seq
     """
     if job.launcher != "ray":
         job.say(time, rank, traceback(job, rank, calls, error))
+        if job.launcher == "torchrun" and job.records:  # @record writes error.json, and torchrun shows it
+            lines = ["Traceback (most recent call last):"]
+            for file, line, name, code in calls:
+                lines += [f'    File "{file}", line {line}, in {name}', f"      {code}"]
+            job.recorded[rank] = (time, [*lines, *(f"  {line}" for line in error)])
         return
     if any(event.attempt == job.attempt and "RayTaskError" in event.text for event in job.events):
         return  # the first exception ends the run; the driver shows no other

@@ -109,10 +109,8 @@ def three_attempts_three_causes(job: Job) -> Label:
     time = 0.0
     for fails in (link, bug, memory):
         time = attempt(job, time, fails, last=fails is memory)
-    causes = (Cause(("nccl-ib-retry-exceeded",), first), Cause(OWN, second), Cause(OOM, third))
-    what = (
-        f"Attempt 0: a link error of rank {first}; 1: an exception of rank {second}; 2: rank {third} out of GPU memory."
-    )
+    causes = (Cause(("nccl-ib-retry-exceeded",), may=(first,)), Cause(OWN, second), Cause(OOM, third))
+    what = f"Attempt 0: a link error, seen by {first}; 1: an exception of {second}; 2: {third} out of GPU memory."
     return Label(what=what, cause=causes[2], scope=("rank",), attempts=causes)
 
 

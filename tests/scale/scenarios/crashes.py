@@ -7,6 +7,7 @@ from tests.scale.label import Cause, Label
 from tests.scale.launchers import collapses, ended, launched
 from tests.scale.lines import printed
 from tests.scale.prints import (
+    ALL_REDUCE,
     Frame,
     cuda_watchdog,
     lost_peer,
@@ -280,3 +281,122 @@ def oom_with_the_tail_cut_off(job: Job) -> Label:
     began = next(event.time for event in job.events if "out of memory" in event.text)
     job.kept = (float("-inf"), began + job.limit + 0.9)
     return label
+
+
+@scenario()
+def loader_worker_killed(job: Job) -> Label:
+    """The kernel kills a data loader's worker; its rank raises."""
+    time = under_way(job)
+    rank = job.any_rank()
+    worker = job.pids[rank] + 4000
+    job.kernel(
+        time + 0.2, job.node(rank), printed("kernel.worker", worker=worker, rss=job.rng.randrange(1 << 24, 1 << 26))
+    )
+    loader: Frame = (f"{SITE}/torch/utils/data/dataloader.py", 1243, "_try_get_data", "data = self._data_queue.get()")
+    raised(
+        job, time + 0.6, rank, "py.worker_killed", step_frame(job, "for batch in loader:", 131), loader, worker=worker
+    )
+    orphaned(job, time + 1, [rank], first=rank, code=1)
+    expect = ("dataloader-worker-killed", "host-oom-killed-exit-minus-9")
+    return Label(
+        what=f"The kernel kills a loader's worker of rank {rank}.", cause=Cause(expect, rank), scope=("rank", "node")
+    )
+
+
+@scenario()
+def loader_worker_bus_error(job: Job) -> Label:
+    """Shared memory of a node is full; the first rank whose worker writes there dies."""
+    time = under_way(job)
+    rank = job.any_rank()
+    job.say(time + 0.3, rank, printed("py.worker_bus"))
+    loader: Frame = (f"{SITE}/torch/utils/data/dataloader.py", 1243, "_try_get_data", "data = self._data_queue.get()")
+    worker = job.pids[rank] + 4000
+    raised(
+        job,
+        time + 0.6,
+        rank,
+        "py.worker_bus_error",
+        step_frame(job, "for batch in loader:", 131),
+        loader,
+        worker=worker,
+    )
+    orphaned(job, time + 1, [rank], first=rank, code=1)
+    expect = ("dataloader-shm-too-small-bus-error",)
+    return Label(
+        what=f"A loader's worker of rank {rank} gets a bus error.", cause=Cause(expect, rank), scope=("rank", "node")
+    )
+
+
+@scenario()
+def loss_scale_at_minimum_everywhere(job: Job) -> Label:
+    """Every rank raises the same in the same step: no rank began it."""
+    time = under_way(job)
+    inner: Frame = (f"{SITE}/deepspeed/runtime/fp16/loss_scaler.py", 176, "update_scale", "raise Exception(")
+    for rank in range(job.world):
+        raised(
+            job,
+            time + 0.3 + job.rng.random() * 0.5,
+            rank,
+            "ds.loss_scale",
+            step_frame(job, "engine.step()", 155),
+            inner,
+        )
+    for node in range(job.nodes):
+        here = [(rank, 1) for rank in job.on(node)]
+        job.rng.shuffle(here)
+        ended(job, time + 1, here[0][0], 1, here[1:])
+        if job.launcher in ("mpirun", "ray"):
+            break
+    expect = ("numerics-loss-scale-at-minimum",)
+    return Label(
+        what="Every rank finds its loss scale at the minimum.", cause=Cause(expect), scope=("all_ranks", "job")
+    )
+
+
+@scenario()
+def no_space_on_one_node(job: Job) -> Label:
+    """The ranks of one node cannot write their shards: its disk is full."""
+    time = under_way(job)
+    node = job.rng.randrange(job.nodes)
+    inner: Frame = (f"{HOME}/checkpoint.py", 88, "write", "torch.save(shard, path)")
+    for rank in job.on(node):
+        x = time + 0.4 + job.rng.random() * 0.4
+        raised(
+            job,
+            x,
+            rank,
+            "py.no_space",
+            step_frame(job, "checkpoint.write(state)", 181),
+            inner,
+            step=job.step,
+            rank=rank,
+        )
+    first, *rest = job.rng.sample(job.on(node), job.per_node)
+    orphaned(job, time + 1.2, [first], first=first, code=1, also=[(rank, 1) for rank in rest])
+    what = f"The disk of {job.hosts[node]} is full; its {job.per_node} ranks cannot save."
+    cause = Cause(("checkpoint-disk-full-mid-save",), None)
+    return Label(what=what, cause=cause, scope=("node", "ranks"), guilty=tuple(job.on(node)))
+
+
+@scenario("torchrun", "accelerate", "srun", "lightning", "deepspeed", "k8s", "mpirun")
+def detail_debug_names_the_mismatch(job: Job) -> Label:
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL compares every collective: all ranks raise, and name one that differs."""
+    time = under_way(job)
+    rank = job.any_rank(above=1)
+    kinds = {True: ("ALLGATHER", 2048), False: ("ALLREDUCE", 8192)}
+    for peer in range(job.world):
+        (op, shape), (op_other, shape_other) = kinds[peer == rank], kinds[peer != rank]
+        fields = {"rank": peer, "other": rank if peer != rank else 0, "seq": job.seq + 4, "op": op, "shape": shape}
+        fields |= {"op_other": op_other, "shape_other": shape_other}
+        x = time + 0.5 + job.rng.random() * 0.4
+        raised(job, x, peer, "py.detail_mismatch", step_frame(job, "share(stats)", 172), ALL_REDUCE, **fields)
+    for node in range(job.nodes):
+        here = [(peer, 1) for peer in job.on(node)]
+        job.rng.shuffle(here)
+        ended(job, time + 1, here[0][0], 1, here[1:])
+        if job.launcher == "mpirun":
+            break
+    expect = ("dist-mismatched-collectives", "ddp-rank-dependent-branch-hang")
+    return Label(
+        what=f"Rank {rank} calls another collective than the rest.", cause=Cause(expect, rank), scope=("rank",)
+    )

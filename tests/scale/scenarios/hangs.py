@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.scale.job import Job
+from tests.scale.job import SITE, Job
 from tests.scale.label import Cause, Label
 from tests.scale.launchers import cancelled, collapses, ended, launched
 from tests.scale.lines import printed
 from tests.scale.noise import runs, starts
-from tests.scale.prints import Collective, c10, group_name, heard_of_dump, raised_text, timed_out
+from tests.scale.prints import Collective, c10, group_name, heard_of_dump, raised, raised_text, timed_out
 from tests.scale.scenarios.registry import SURVIVING, orphaned, scenario, under_way, wait_and_fall
 
 WATCHDOG = ("dist-nccl-watchdog-timeout",)
@@ -261,3 +261,89 @@ def healthy_with_a_lost_connection_at_the_end(job: Job) -> Label:
     for rank in job.sample(range(job.world), 0.2):
         job.info(time + 4, rank, printed("nccl.service_closed", job.nccl, local=(job.local(rank) + 1) % job.per_node))
     return Label(what="The run ends well.", ends="healthy")
+
+
+@scenario(
+    *SURVIVING, only=("torchrun/rank", "torchrun/tree", "srun/rank", "lightning/rank", "torchrun/node", "k8s/pod")
+)
+def storage_hangs_under_one_rank(job: Job) -> Label:
+    """A read from NFS does not return on one rank; the kernel says which process is blocked."""
+    job.style = "logging"
+    time = under_way(job)
+    rank = job.any_rank()
+    job.silence(time + 0.1, [rank])
+    job.kernel(time + 180, job.node(rank), printed("kernel.nfs", pid=job.pids[rank]))
+    wait_and_fall(job, time + 0.5, job.others(rank), Collective(job.seq + 5), all_print=True)
+    expect = ("data-rank-stuck-in-storage-read", *WATCHDOG)
+    return Label(what=f"A read of rank {rank} hangs in the kernel.", cause=Cause(expect, rank), scope=("rank", "node"))
+
+
+@scenario("torchrun", "accelerate", "srun", "lightning", "deepspeed", "k8s")
+def desync_report_names_the_rank(job: Job) -> Label:
+    """TORCH_NCCL_DESYNC_DEBUG: rank 0 reports who did not come (until 2.7)."""
+    time = under_way(job)
+    rank = job.any_rank(above=1)
+    what, limit = Collective(job.seq + 5), job.limit
+    job.silence(time + 0.1, [rank])
+    x = time + 0.5 + limit + 1.3
+    ranges = ", ".join(map(str, job.others(rank)))
+    fields = {
+        "pg": group_name(job, 0),
+        "rank": rank,
+        "done": what.seq - 1,
+        "seq": what.seq,
+        "others": ranges,
+        "op": what.op,
+    }
+    job.say(x, 0, c10(job, x, 0, "pg.desync", **fields))
+    wait_and_fall(job, time + 0.5, job.others(rank), what, all_print=True)
+    expect = ("dist-mismatched-collectives", *WATCHDOG, "STALLED")
+    return Label(what=f"Rank {rank} stays away; the desync report says so.", cause=Cause(expect, rank), scope=("rank",))
+
+
+@scenario(*SURVIVING)
+def monitored_barrier_names_the_rank(job: Job) -> Label:
+    """Rank 0 waits in monitored_barrier for a rank that does not come."""
+    time = under_way(job)
+    rank = job.any_rank(above=1)
+    job.silence(time + 0.1, [rank])
+    millis = 300_000
+    x = time + millis / 1000
+    root = "/pytorch" if job.since("2.6") else ".."
+    job.say(x, 0, printed("py.monitored_barrier", rank=rank, millis=millis))
+    inner = (
+        f"{SITE}/torch/distributed/distributed_c10d.py",
+        4127,
+        "monitored_barrier",
+        "return group_to_use.monitored_barrier(",
+    )
+    raised(job, x + 0.1, 0, "py.monitored_barrier_error", inner, rank=rank, millis=millis, root=root)
+    hit = job.sample(job.others(0, rank), 0.4)
+    for peer in hit:
+        fields = {"rank": peer, "ip": job.ips[0], "port": 41_000 + peer, "root": root}
+        raised(job, x + 0.3 + job.rng.random(), peer, "py.monitored_barrier_other", inner, **fields)
+    ended(job, x + 0.6, 0, 1)
+    for node in sorted({job.node(peer) for peer in hit if peer not in job.silent_from}):
+        here = [(peer, 1) for peer in hit if job.node(peer) == node]
+        ended(job, x + 2, here[0][0], 1, here[1:])
+    collapses(job, x + 8, (1,))
+    expect = ("dist-monitored-barrier-missing-ranks",)
+    return Label(what=f"Rank {rank} does not come to a monitored barrier.", cause=Cause(expect, rank), scope=("rank",))
+
+
+@scenario(
+    "torchrun",
+    "accelerate",
+    "k8s",
+    only=("torchrun/node", "torchrun/nccl", "torchrun/tree", "accelerate/node", "k8s/pod"),
+)
+def log_of_the_guilty_node_is_missing(job: Job) -> Label:
+    """Rank k fails on a node whose log nobody has: the others only show that they waited."""
+    time = under_way(job)
+    rank = job.any_rank(above=job.per_node)
+    ended(job, time + 0.4, rank, 1)
+    wait_and_fall(job, time + 0.3, job.others(rank), Collective(job.seq + 3), all_print=True)
+    job.hidden = (job.node(rank),)
+    what = f"Rank {rank} fails on {job.host(rank)}, whose log is not there."
+    cause = Cause((*WATCHDOG, "STALLED"))
+    return Label(what=what, cause=cause, guilty=tuple(job.on(job.node(rank))))
