@@ -130,7 +130,7 @@ def elastic_ends(
 def failure(job: Job, time: float, index: int, rank: int, code: int) -> list[str]:
     """Write one failure of torchrun's account."""
     signal = SIGNALS.get(-code, ("", ""))[0]
-    when, text = job.recorded.get(rank, (time, []))
+    when, text = job.recorded.get(rank, (time, [])) if code == 1 else (time, [])
     folder = f"/tmp/torchelastic_k3x/{job.number}_x4k2v9/attempt_{job.attempt}/{job.local(rank)}"
     trace = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
     fields = {
@@ -181,6 +181,18 @@ def srun_ends(
     return [first, *(rank for rank, _ in also)]
 
 
+def tasks(ranks: Sequence[int]) -> str:
+    """Spell tasks as srun does (_task_array_to_string: a host list without names)."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and runs[-1][1] == rank - 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    spelt = ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+    return f"task{'s' if len(ranks) > 1 else ''} {spelt}"
+
+
 def mpirun_ends(
     job: Job, time: float, node: int, first: int, code: int, also: Sequence[tuple[int, int]]
 ) -> Iterable[int]:
@@ -214,13 +226,15 @@ def collapses(job: Job, time: float, codes: Sequence[int] = (-6,)) -> None:
         here = [rank for rank in alive if job.node(rank) == node]
         if job.launcher in ("srun", "lightning"):
             job.silence(time, here)
-            signal = printed(
-                "srun.signalled",
-                host=job.hosts[node],
-                tasks=f"tasks {here[0]}-{here[-1]}",
-                signal="Aborted (core dumped)",
+            fields = {
+                "host": job.hosts[node],
+                "tasks": tasks(here),
+            }
+            code = job.rng.choice(codes)
+            told = (
+                ("srun.exited", {"code": code}) if code > 0 else ("srun.signalled", {"signal": "Aborted (core dumped)"})
             )
-            job.put(time + job.rng.uniform(0.2, 6), "driver", 0, signal)
+            job.put(time + job.rng.uniform(0.2, 6), "driver", 0, printed(told[0], **fields, **told[1]))
             continue
         victims = job.sample(here, 0.3)
         first = job.rng.choice(victims)
@@ -239,8 +253,8 @@ def collapses(job: Job, time: float, codes: Sequence[int] = (-6,)) -> None:
 
 def cancelled(job: Job, time: float, reason: str, what: str = "STEP") -> None:
     """Let Slurm cancel the step or the job."""
-    job.put(time, "driver", 0, printed("srun.terminating", job=job.number))
-    step = f"STEP {job.number}.0" if what == "STEP" else f"JOB {job.number}"
+    job.put(time, "driver", 0, printed("srun.terminating", job=f"{job.number}.{job.attempt}"))
+    step = f"STEP {job.number}.{job.attempt}" if what == "STEP" else f"JOB {job.number}"
     fields = {"what": step, "host": job.hosts[0], "time": f"{job.clock(time, 0):%Y-%m-%dT%H:%M:%S}", "reason": reason}
     job.put(time, "driver", 0, printed("slurmstepd.cancelled", **fields))
     job.silence(time + 0.5, range(job.world))
@@ -261,7 +275,6 @@ def told_to_stop(job: Job, time: float) -> None:
                 job.put(time + 0.1, "agent", node, printed("ds.killing", stamp=stamp, pid=job.pids[rank]))
     if job.launcher in ("srun", "lightning"):
         for node in range(job.nodes):
-            tasks = f"tasks {job.on(node)[0]}-{job.on(node)[-1]}"
-            lines = printed("srun.signalled", host=job.hosts[node], tasks=tasks, signal="Terminated")
+            lines = printed("srun.signalled", host=job.hosts[node], tasks=tasks(job.on(node)), signal="Terminated")
             job.put(time + 1 + job.rng.random(), "driver", 0, lines)
     job.silence(time + 0.5, range(job.world))

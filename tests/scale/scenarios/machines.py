@@ -42,7 +42,7 @@ def host_oom_kill(job: Job) -> Label:
     else:
         orphaned(job, time + 0.3, [rank], first=rank, code=-9)
     if job.launcher in SLURM:
-        job.put(time + 4, "driver", 0, printed("slurmstepd.oom", count=1, job=job.number))
+        job.put(time + 4, "driver", 0, printed("slurmstepd.oom", count=1, job=f"{job.number}.{job.attempt}"))
     expect = ("ray-worker-killed-oom", *KILLED) if job.launcher == "ray" else (*KILLED, "k8s-oomkilled")
     what = f"The kernel kills rank {rank} because the memory of the job's cgroup is used up."
     return Label(what=what, cause=Cause(expect, rank), scope=("rank", "node"))

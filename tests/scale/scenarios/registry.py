@@ -106,14 +106,16 @@ def orphaned(
         return time + 5
     near = [rank for rank in alive if job.local(rank) == job.local(dead[0])] or alive[:1]
     hit = job.sample(near, job.rng.uniform(0.05, 0.3)) if job.rng.random() < 0.6 else []
+    codes: dict[int, int] = {}
     for rank in hit:
-        lost_peer(job, time + job.rng.uniform(1, 3), rank, dead[0], in_main=job.rng.random() < 0.5)
+        codes[rank] = job.rng.choice((1, -6))
+        lost_peer(job, time + job.rng.uniform(1, 3), rank, dead[0], in_main=codes[rank] == 1)
     gone = job.node(0) == job.node(dead[0]) and job.launcher in ELASTIC  # the agent of node 0 hosts the store
     if gone:
         for rank in job.sample(alive, 0.3):
             store_gone(job, time + job.rng.uniform(4, 20), rank)
     for node in sorted({job.node(rank) for rank in hit}):
-        here = [(rank, -6) for rank in hit if job.node(rank) == node]
-        ended(job, time + 4, here[0][0], -6, here[1:])
+        here = [(rank, codes[rank]) for rank in hit if job.node(rank) == node]
+        ended(job, time + 4, *here[0], here[1:])
     rest = [rank for rank in range(job.world) if rank not in job.silent_from]
     return wait_and_fall(job, time + 0.1 if since is None else since, rest, Collective(job.seq + 3))
