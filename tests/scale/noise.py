@@ -93,3 +93,18 @@ def report(job: Job, time: float, took: float) -> None:
     }
     stream: Stream = "stderr" if job.style == "tqdm" else "stdout"
     job.say(time, rank, printed(STEPS[job.style], "99", **fields), stream)
+
+
+def note(job: Job, time: float, rank: int, text: str) -> None:
+    """Let the training loop of a rank log a line."""
+    when = f"{job.when(time, rank):%Y-%m-%d %H:%M:%S,%f}"[:-3]
+    job.say(time, rank, f"{when} - trainer - INFO - [rank {rank}] {text}", "stdout")
+
+
+def throttled_step(job: Job, time: float, rank: int, factor: float) -> None:
+    """Let the ranks log how long they computed and waited in a step in which one of them was throttled."""
+    thermal = f"SM clock {1980 / factor:.0f} MHz, HW thermal slowdown active"
+    note(job, time + 0.1, rank, f"step {job.step} compute {1700 * factor:.0f} ms, wait 11 ms, {thermal}")
+    for peer in job.sample(job.others(rank), 0.1):
+        waits = f"step {job.step} compute 1692 ms, wait {1700 * (factor - 1):.0f} ms, SM clock 1980 MHz"
+        note(job, time + 0.1, peer, waits)

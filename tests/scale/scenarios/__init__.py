@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.scale.scenarios import attempts, crashes, hangs, machines
+from tests.scale.scenarios import alike, attempts, crashes, hangs, machines, quiet
 from tests.scale.scenarios.registry import SCENARIOS, Scenario
 
-__all__ = ["SCENARIOS", "Scenario", "attempts", "crashes", "hangs", "machines"]
+__all__ = ["SCENARIOS", "Scenario", "alike", "attempts", "crashes", "hangs", "machines", "quiet"]

@@ -6,19 +6,13 @@ from tests.scale.job import SITE, Job
 from tests.scale.label import Cause, Label
 from tests.scale.launchers import cancelled, collapses, ended, launched
 from tests.scale.lines import printed
-from tests.scale.noise import runs, starts
+from tests.scale.noise import note, runs, throttled_step
 from tests.scale.prints import Collective, c10, group_name, heard_of_dump, raised, raised_text, timed_out
 from tests.scale.scenarios.registry import SURVIVING, orphaned, scenario, under_way, wait_and_fall
 
 WATCHDOG = ("dist-nccl-watchdog-timeout",)
 MISMATCH = ("dist-mismatched-collectives",)
 ONE_FILE_PER_RANK = ("torchrun/rank", "torchrun/tree", "srun/rank", "lightning/rank", "srun/label", "torchrun/tee")
-
-
-def note(job: Job, time: float, rank: int, text: str) -> None:
-    """Let the training loop of a rank log a line."""
-    when = f"{job.when(time, rank):%Y-%m-%d %H:%M:%S,%f}"[:-3]
-    job.say(time, rank, f"{when} - trainer - INFO - [rank {rank}] {text}", "stdout")
 
 
 @scenario(*SURVIVING, only=ONE_FILE_PER_RANK)
@@ -51,7 +45,7 @@ def differs(job: Job, usual: Collective, other: Collective, what: str, expect: t
     return Label(what=what.format(rank=rank), cause=Cause(expect, rank), scope=("rank",))
 
 
-@scenario(*SURVIVING)
+@scenario()
 def other_operation_on_one_rank(job: Job) -> Label:
     usual = Collective(job.seq + 935, "ALLREDUCE", 8192)
     other = Collective(job.seq + 935, "_ALLGATHER_BASE", 2048, 2048 * job.world, ahead=0)
@@ -59,7 +53,7 @@ def other_operation_on_one_rank(job: Job) -> Label:
     return differs(job, usual, other, what, (*MISMATCH, "ddp-rank-dependent-branch-hang"))
 
 
-@scenario(*SURVIVING)
+@scenario()
 def other_size_on_one_rank(job: Job) -> Label:
     usual = Collective(job.seq + 935, "ALLGATHER", 4096, 4096 * job.world)
     other = Collective(job.seq + 935, "ALLGATHER", 3712, 3712 * job.world)
@@ -96,11 +90,7 @@ def slow_rank_then_time_outs(job: Job) -> Label:
     rank = job.any_rank()
     for factor in (1.6, 3, 9, 30):
         time = runs(job, time, 5, seconds=1.9 * factor)
-        thermal = f"SM clock {1980 / factor:.0f} MHz, HW thermal slowdown active"
-        note(job, time + 0.1, rank, f"step {job.step} compute {1700 * factor:.0f} ms, wait 11 ms, {thermal}")
-        for peer in job.sample(job.others(rank), 0.1):
-            waits = f"step {job.step} compute 1692 ms, wait {1700 * (factor - 1):.0f} ms, SM clock 1980 MHz"
-            note(job, time + 0.1, peer, waits)
+        throttled_step(job, time, rank, factor)
     usual, late = Collective(job.seq + 9), Collective(job.seq + 8, ahead=0)
     limit = job.limit
     for peer in job.others(rank):
@@ -117,7 +107,7 @@ def slow_rank_then_time_outs(job: Job) -> Label:
     )
 
 
-@scenario(*SURVIVING)
+@scenario()
 def rank0_saves_too_long(job: Job) -> Label:
     """Rank 0 writes a checkpoint to slow storage while the others wait in a barrier."""
     time = under_way(job)
@@ -229,38 +219,6 @@ def nodes_missing_at_the_start(job: Job) -> Label:
         scope=("node", "ranks", "job", "undetermined", "all_ranks"),
         guilty=tuple(job.on(missing)),
     )
-
-
-@scenario()
-def log_just_stops(job: Job) -> Label:
-    """Everybody waits for ever, and nobody prints anything."""
-    under_way(job, 40)
-    return Label(what="The log stops in mid-run.", ends="stalled")
-
-
-@scenario()
-def healthy_run(job: Job) -> Label:
-    """All is well; there are warnings of all kinds."""
-    launched(job, 0)
-    time = starts(job, 3)
-    time = runs(job, time, 40)
-    note(job, time + 2, 0, "saved final checkpoint to /mnt/ckpt/final")
-    note(job, time + 3, 0, "training finished")
-    for rank in job.sample(range(job.world), 0.3):
-        job.say(time + 4, rank, c10(job, time + 4, rank, "pg.no_destroy", "W"))
-    return Label(what="The run ends well; every warning is harmless.", ends="healthy")
-
-
-@scenario(*SURVIVING)
-def healthy_with_a_lost_connection_at_the_end(job: Job) -> Label:
-    """All is well; processes end one after the other, and NCCL tells of closed connections."""
-    launched(job, 0)
-    time = starts(job, 3)
-    time = runs(job, time, 40)
-    note(job, time + 2, 0, f"reached max_steps={job.step}, training finished, checkpoint saved")
-    for rank in job.sample(range(job.world), 0.2):
-        job.info(time + 4, rank, printed("nccl.service_closed", job.nccl, local=(job.local(rank) + 1) % job.per_node))
-    return Label(what="The run ends well.", ends="healthy")
 
 
 @scenario(
