@@ -46,7 +46,6 @@ class Event(Struct, frozen=True):
     text: str
     attempt: int
     stream: Stream = "stderr"
-    keep: bool = False  # printed on behalf of the source, which may be dead
 
 
 class Job:
@@ -133,12 +132,10 @@ class Job:
         index: int,
         lines: str | Iterable[str],
         stream: Stream = "stderr",
-        *,
-        keep: bool = False,
     ) -> None:
         """Let a source print lines."""
         for line in [lines] if isinstance(lines, str) else lines:
-            self.events.append(Event(time, kind, index, line, self.attempt, stream, keep))
+            self.events.append(Event(time, kind, index, line, self.attempt, stream))
 
     def say(self, time: float, rank: int, lines: str | Iterable[str], stream: Stream = "stderr") -> None:
         """Let a rank print lines."""
@@ -180,8 +177,7 @@ class Job:
         kept = [
             event
             for event in self.events
-            if event.keep
-            or event.kind not in ("rank", "nccl")
+            if event.kind not in ("rank", "nccl")
             or event.attempt < self.attempt
             or event.time < self.silent_from.get(event.index, float("inf"))
         ]

@@ -15,19 +15,37 @@ SIGNALS = {
     15: ("SIGTERM", "Terminated"),
 }
 PYTHON = f"{VENV}/bin/python3.11"
+# Lines of run.py (main, run), launcher/api.py (call, agent) and errors/__init__.py (wrapper) in torchrun's traceback.
+TRACE_LINES = {
+    release: dict(zip(("main", "run", "call", "agent", "wrapper"), numbers, strict=True))
+    for release, numbers in {
+        "2.1": (806, 797, 134, 264, 346),
+        "2.2": (812, 803, 135, 268, 347),
+        "2.3": (879, 870, 132, 263, 347),
+        "2.4": (901, 892, 133, 264, 348),
+        "2.5": (919, 910, 138, 269, 355),
+        "2.6": (918, 909, 138, 269, 355),
+        "2.7": (892, 883, 139, 270, 355),
+        "2.8": (901, 892, 143, 277, 357),
+    }.items()
+}
 ELASTIC = ("torchrun", "k8s", "accelerate")
 MODULES = {"elastic.omp": "run.py", "elastic.closing": "elastic/multiprocessing/api.py"}
 MODULES["elastic.failed"] = MODULES["elastic.closing"]
 
 
 def agent_says(job: Job, time: float, node: int, message: str, level: str = "E", /, **fields: object) -> None:
-    """Let torchrun's agent of a node log: glog-like since 2.3 (torch/_logging), plain logging before."""
+    """Let torchrun's agent of a node log (torch/_logging/_internal.py, TorchLogsFormatter).
+
+    Since 2.3 as glog does, with the thread until 2.4 and the process since 2.5; before with time, name and level.
+    """
     path = MODULES.get(message, "elastic/agent/server/api.py")
     when = job.clock(time, node)
     if job.since("2.3"):
         place = f"torch/distributed/{path}:{at(message, job.torch)}"
         stamp = f"{when:%m%d %H:%M:%S}.{when.microsecond // 1000:03d}000"
-        head = f"{level}{stamp} {job.agents[node]} {place}] "
+        who = job.agents[node] if job.since("2.5") else 140_000_000_000_000 + job.agents[node] * 4096
+        head = f"{level}{stamp} {who} {place}] "
     else:
         name = {"E": "ERROR", "W": "WARNING", "I": "INFO"}[level]
         module = "torch.distributed." + path.removesuffix(".py").replace("/", ".")
@@ -116,7 +134,7 @@ def elastic_ends(
     fields = {"code": code, "local": job.local(first), "pid": job.pids[first], "python": PYTHON}
     agent_says(job, time + 1, node, "elastic.failed", **fields)
     trace = "elastic.trace_accelerate" if job.launcher == "accelerate" else "elastic.trace"
-    lines = printed(trace, venv=VENV, site=SITE)
+    lines = printed(trace, venv=VENV, site=SITE, **TRACE_LINES[job.torch])
     lines += ["=" * 60, f"{job.script} FAILED", "-" * 60, "Failures:"]
     order = sorted(others, key=job.local)
     for index, rank in enumerate(order, 1):

@@ -114,12 +114,12 @@ def frames(job: Job) -> list[str]:
 
 
 def traceback(job: Job, rank: int, calls: Sequence[Frame], error: Sequence[str]) -> list[str]:
-    """Write a Python traceback; its lines carry `[rank3]: ` since 2.2 (the hook in distributed_c10d.py)."""
+    """Write a Python traceback; its lines carry `[rank3]: ` since 2.3 (the hook in distributed_c10d.py)."""
     out = ["Traceback (most recent call last):"]
     for file, line, name, code in calls:
         out += [f'  File "{file}", line {line}, in {name}', f"    {code}"]
     out += error
-    return [f"[rank{rank}]: {line}" if line else line for line in out] if job.since("2.2") else out
+    return [f"[rank{rank}]: {line}" if line else line for line in out] if job.since("2.3") else out
 
 
 def main_frames(job: Job, *inner: Frame) -> list[Frame]:
@@ -135,7 +135,7 @@ def step_frame(job: Job, code: str, line: int = 148) -> Frame:
 
 ALL_REDUCE: Frame = (
     f"{SITE}/torch/distributed/distributed_c10d.py",
-    2806,
+    2806,  # of 2.6
     "all_reduce",
     "work = group.allreduce([tensor], opts)",
 )
