@@ -221,6 +221,7 @@ def cuda_watchdog(job: Job, time: float, rank: int, error: str) -> None:
 def store_gone(job: Job, time: float, rank: int) -> None:
     """Let the monitor thread of a rank find that the store has gone (2.5 and later)."""
     fields: dict[str, Any] = {"host": job.host(rank), "port": 40_000 + rank, "master": job.hosts[0], "site": SITE}
+    fields["lost"] = printed("store.lost", job.torch)[0]
     fields |= {"a": f"{job.rng.randrange(1 << 40):010x}", "b": f"{job.rng.randrange(1 << 40):010x}"}
     lines = c10(job, time, rank, "store.recv_failed", "W", **fields)
-    job.say(time, rank, lines + c10(job, time, rank, "store.should_dump", "W", pg=group_name(job, rank)))
+    job.say(time, rank, lines + c10(job, time, rank, "store.should_dump", "W", pg=group_name(job, rank), **fields))

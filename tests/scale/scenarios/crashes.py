@@ -232,7 +232,7 @@ def two_incidents(job: Job) -> Label:
 def oom_with_the_head_cut_off(job: Job) -> Label:
     label = oom_one_rank(job)
     began = next(event.time for event in job.events if "out of memory" in event.text)
-    job.kept = (began - 25, float("inf"))
+    job.kept, job.torn = (began - 25, float("inf")), True
     return label
 
 
@@ -240,7 +240,7 @@ def oom_with_the_head_cut_off(job: Job) -> Label:
 def oom_with_the_tail_cut_off(job: Job) -> Label:
     label = oom_one_rank(job)
     began = next(event.time for event in job.events if "out of memory" in event.text)
-    job.kept = (float("-inf"), began + job.limit + 0.9)
+    job.kept, job.torn = (float("-inf"), began + job.limit + 0.9), True
     return label
 
 

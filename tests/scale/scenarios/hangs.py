@@ -23,7 +23,7 @@ def one_rank_never_comes(job: Job) -> Label:
     rank = job.any_rank()
     job.silence(time + 0.1, [rank])
     wait_and_fall(job, time + 0.5, job.others(rank), Collective(job.seq + 5), all_print=True)
-    expect = (*WATCHDOG, "data-rank-stuck-in-storage-read", "STALLED")
+    expect = (*WATCHDOG, "STALLED")
     return Label(
         what=f"Rank {rank} does not come to a collective; why, the log does not say.",
         cause=Cause(expect, rank),
@@ -59,6 +59,15 @@ def other_size_on_one_rank(job: Job) -> Label:
     other = Collective(job.seq + 935, "ALLGATHER", 3712, 3712 * job.world)
     expect = ("dist-collective-unequal-shapes", *MISMATCH)
     return differs(job, usual, other, "Rank {rank} gathers a tensor of another length.", expect)
+
+
+@scenario(*SURVIVING)
+def other_operation_with_the_head_cut_off(job: Job) -> Label:
+    """Only the end of the log is there: how many ranks there are, it does not say."""
+    label = other_operation_on_one_rank(job)
+    began = min(event.time for event in job.events if "Watchdog caught" in event.text)
+    job.kept, job.torn = (began - 1, float("inf")), True
+    return label
 
 
 @scenario("torchrun", "accelerate", "srun", "lightning", "deepspeed", "mpirun", "k8s")
@@ -99,7 +108,7 @@ def slow_rank_then_time_outs(job: Job) -> Label:
     x = time + limit + 1.4
     job.say(x, rank, timed_out(job, x, rank, late, limit + 0.2))
     collapses(job, time + limit + 2)
-    expect = ("gpu-straggler-thermal", "nccl-multinode-straggler", *WATCHDOG)
+    expect = ("gpu-straggler-thermal", "nccl-multinode-straggler")
     return Label(
         what=f"The GPU of rank {rank} is throttled until the others time out.",
         cause=Cause(expect, rank),
@@ -193,7 +202,7 @@ def nodes_missing_at_the_start(job: Job) -> Label:
     error = printed("store.clients", job.torch, seconds=1800, joined=joined, world=job.world)[0]
     raised_text(job, 1805, 0, error, inner)
     ended(job, 1806, 0, 1)
-    lost = "torch.distributed.DistNetworkError: failed to recv, got 0 bytes"
+    lost = f"torch.distributed.DistNetworkError: {printed('store.lost', job.torch)[0]}"
     for rank in [rank for rank in job.others(0) if rank not in job.on(missing)]:
         x = 1806 + job.rng.uniform(0.2, 1)
         raised_text(
@@ -232,7 +241,7 @@ def storage_hangs_under_one_rank(job: Job) -> Label:
     job.silence(time + 0.1, [rank])
     job.kernel(time + 180, job.node(rank), printed("kernel.nfs", pid=job.pids[rank]))
     wait_and_fall(job, time + 0.5, job.others(rank), Collective(job.seq + 5), all_print=True)
-    expect = ("data-rank-stuck-in-storage-read", *WATCHDOG)
+    expect = ("data-rank-stuck-in-storage-read",)
     return Label(what=f"A read of rank {rank} hangs in the kernel.", cause=Cause(expect, rank), scope=("rank", "node"))
 
 

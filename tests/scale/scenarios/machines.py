@@ -10,7 +10,13 @@ from tests.scale.lines import at, printed
 from tests.scale.prints import Collective, lost_peer, raised, remote_error, step_frame
 from tests.scale.scenarios.registry import ELASTIC, SLURM, SURVIVING, orphaned, scenario, under_way, wait_and_fall
 
-KILLED = ("host-oom-killed-exit-minus-9", "slurm-oom-kill-event")
+KILLED = ("host-oom-killed-exit-minus-9",)
+OWN_WORD = {  # how the launcher's world calls it
+    "srun": ("slurm-oom-kill-event",),
+    "lightning": ("slurm-oom-kill-event",),
+    "k8s": ("k8s-oomkilled",),
+    "ray": ("ray-worker-killed-oom",),
+}
 
 
 def taken_by_the_kernel(job: Job, time: float, rank: int) -> None:
@@ -43,7 +49,7 @@ def host_oom_kill(job: Job) -> Label:
         orphaned(job, time + 0.3, [rank], first=rank, code=-9)
     if job.launcher in SLURM:
         job.put(time + 4, "driver", 0, printed("slurmstepd.oom", count=1, job=f"{job.number}.{job.attempt}"))
-    expect = ("ray-worker-killed-oom", *KILLED) if job.launcher == "ray" else (*KILLED, "k8s-oomkilled")
+    expect = (*KILLED, *OWN_WORD.get(job.launcher, ()))
     what = f"The kernel kills rank {rank} because the memory of the job's cgroup is used up."
     return Label(what=what, cause=Cause(expect, rank), scope=("rank", "node"))
 
