@@ -8,7 +8,7 @@ import pickle
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -57,6 +57,19 @@ class _PlainUnpickler(pickle._Unpickler):
             RefusedError: always.
         """
         raise RefusedError("it refers to objects outside of itself, and only plain data is read")
+
+    def _refuse_bytearray(self) -> None:
+        """Refuse what would be allocated at the length that the file states, before its bytes are looked for.
+
+        Raises:
+            RefusedError: always.
+        """
+        raise RefusedError("it holds a bytearray, and only plain data is read")
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.BYTEARRAY8[0]: _refuse_bytearray,
+    }
 
 
 def looks_like_trace(head: bytes) -> bool:

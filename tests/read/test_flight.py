@@ -109,6 +109,13 @@ def test_a_broken_pickle_is_refused(data: bytes) -> None:
         read_flight(data, "nccl_trace_rank_0", 0)
 
 
+def test_an_array_of_bytes_is_refused_before_room_is_made_for_it() -> None:
+    """The length in front of it may be any number, and memory of that size would be filled first."""
+    stated = (2**62).to_bytes(8, "little")
+    with pytest.raises(RefusedError, match="bytearray"):
+        read_flight(b"\x80\x05}\x8c\x09pg_config\x96" + stated + b"abc", "trace_0", None)
+
+
 def test_references_to_outside_are_refused() -> None:
     with pytest.raises(RefusedError, match="outside"):
         read_flight(b"\x80\x02X\x01\x00\x00\x00aQ.", "nccl_trace_rank_0", 0)
