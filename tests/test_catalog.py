@@ -65,6 +65,12 @@ MISTAKES = [
     (r"pattern: 'xyzzy plugh \d{1,4} failed'", "pattern: 'xyzzy (plugh'", 15, "malformed"),
     (r"pattern: 'xyzzy plugh \d{1,4} failed'", "pattern: 'x.y'", 15, "literal characters"),
     (r"pattern: 'xyzzy plugh \d{1,4} failed'", "pattern: 'frotz is lit'", 15, "does not match its own example"),
+    (
+        r"pattern: 'xyzzy plugh \d{1,4} failed'",
+        r"pattern: '(\[rank\d{1,5}\]:|xyzzy plugh)'",
+        15,
+        "matches a step of training",
+    ),
     ('    example: "RuntimeError: xyzzy plugh 7 failed"\n', "", 15, "needs an `example`"),
     ("strength: decisive", "strength: overwhelming", 16, "overwhelming"),
     ("strength: decisive", "strength: part", 13, "nothing can ever match"),

@@ -47,9 +47,18 @@ class Scope:
         self.frameworks = {item.id for item in kb.frameworks}
         self.relations = {item.id for item in kb.relations}
         self.steps = [line for mark in kb.marks if mark.kind == "progress" for line in mark.examples]
+        self.steps += [f"{head}step 100 loss 2.1" for head in _heads(kb)]
         self.facts = {fact.name: fact for fact in kb.facts}
         self.entries = {entry.id: entry for entry in entries}
         self.aliases = {alias: entry.id for entry in entries for alias in entry.meta.aliases}
+
+
+def _heads(kb: Kb) -> Iterator[str]:
+    """Return what launchers and loggers put in front of lines, as far as the examples show it."""
+    for prefix in kb.prefixes:
+        for example in (prefix.example,) if isinstance(prefix.example, str) else prefix.example:
+            if (head := re.match(prefix.pattern, example)) is not None:
+                yield head.group()
 
 
 def check_catalog(loaded: Loaded, kb: Kb, scope: Scope | None = None) -> list[Finding]:

@@ -94,7 +94,7 @@ def zip_members(stream: IO[bytes], name: str, budget: Budget, notes: list[str], 
                     break
                 if budget.spent:
                     return
-                if info.is_dir():
+                if info.filename.endswith("/"):  # `is_dir` fails on an empty name
                     continue
                 inner = f"{name}!/{_inner_name(info.filename)}"
                 kind = stat.S_IFMT(info.external_attr >> 16)
