@@ -15,6 +15,7 @@ from tests.scale.layouts import FORMS, folded, lines_of
 from tests.scale.lines import NCCL, entries, printed
 from tests.scale.measure import asked, judge, measure
 from tests.scale.scenarios import SCENARIOS
+from tests.scale.shown import shows
 
 SEED = 20261201
 SMALL = (16, 32, 64)
@@ -55,6 +56,18 @@ def test_labels_name_entries_that_exist_and_ranks_of_the_job(kb: KnowledgeBase) 
             assert set(cause.expect) <= known, setup
             assert cause.rank is None or 0 <= cause.rank < setup.ranks
         assert label.consequences <= known
+
+
+def test_what_a_label_asks_stands_in_the_files() -> None:
+    hidden = []
+    for scenario in SCENARIOS:
+        for form in forms_of(SCENARIOS[scenario]):
+            for setup in setups(2, (16, 32), SEED, [scenario], [form]):
+                job, label = play(setup)
+                if not shows(job, label, lines_of(job)):
+                    hidden.append(setup.name)
+
+    assert hidden == []
 
 
 def test_every_message_says_where_it_was_read() -> None:
