@@ -13,12 +13,13 @@ from tests.scale.job import Job, Setup
 from tests.scale.label import Cause, Label
 from tests.scale.layouts import FORMS, folded, lines_of
 from tests.scale.lines import NCCL, entries, printed
-from tests.scale.measure import asked, judge, measure
+from tests.scale.measure import Result, asked, judge, measure, report
+from tests.scale.parts import PATH, drawn, is_set_aside, listed
 from tests.scale.scenarios import SCENARIOS
 from tests.scale.shown import shows
 
 SEED = 20261201
-SMALL = (16, 32, 64)
+SMALL = (16, 32)
 
 
 def test_most_of_a_sample_of_all_scenarios_is_read_right(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -62,12 +63,30 @@ def test_what_a_label_asks_stands_in_the_files() -> None:
     hidden = []
     for scenario in SCENARIOS:
         for form in forms_of(SCENARIOS[scenario]):
-            for setup in setups(2, (16, 32), SEED, [scenario], [form]):
+            for setup in setups(1, (16, 32), SEED, [scenario], [form]):
                 job, label = play(setup)
                 if not shows(job, label, lines_of(job)):
                     hidden.append(setup.name)
 
     assert hidden == []
+
+
+def test_a_third_of_the_pairs_of_scenario_and_launcher_is_set_aside() -> None:
+    pairs = {(name, FORMS[form].launcher) for name in SCENARIOS for form in forms_of(SCENARIOS[name])}
+
+    assert sorted(listed()) == drawn(), f"write into {PATH.name} what `drawn()` gives"
+    assert 0.25 < len(drawn()) / len(pairs) < 0.42
+    assert {launcher for _, launcher in listed()} == {form.launcher for form in FORMS.values()}
+
+
+def test_of_what_is_set_aside_a_report_gives_the_figures_alone() -> None:
+    chosen = [setup for setup in setups(4 * len(SCENARIOS), (16,), SEED) if is_set_aside(setup)][:3]
+    results = [Result(setup, play(setup)[1], setup.name, {"rank": False}, "wrong", 1.0) for setup in chosen]
+    written = report(results)
+
+    assert "set aside: 3 logs" in written
+    assert "0/3" in written
+    assert not any(setup.scenario in written for setup in chosen)
 
 
 def test_every_message_says_where_it_was_read() -> None:
