@@ -71,6 +71,18 @@ def test_what_a_label_asks_stands_in_the_files() -> None:
     assert hidden == []
 
 
+@pytest.mark.parametrize(
+    ("scenario", "form"), [("oom-one-rank", "torchrun/tee"), ("one-rank-never-comes", "srun/rank")]
+)
+def test_a_log_without_the_words_of_its_label_does_not_show_it(scenario: str, form: str) -> None:
+    job, label = play(Setup(scenario=scenario, form=form, ranks=16, torch="2.6", seed=1))
+    words = label.shown or (f"[rank{(label.cause.rank or 0) - 1}]:[E",)  # of one that waited
+    files = {name: [line for line in lines if words[0] not in line] for name, lines in lines_of(job).items()}
+
+    assert shows(job, label, lines_of(job))
+    assert not shows(job, label, files)
+
+
 def test_a_third_of_the_pairs_of_scenario_and_launcher_is_set_aside() -> None:
     pairs = {(name, FORMS[form].launcher) for name in SCENARIOS for form in forms_of(SCENARIOS[name])}
 
