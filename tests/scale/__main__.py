@@ -3,6 +3,8 @@
 - `--count`, `--sizes`, `--seed`: how many logs, of how many ranks (a multiple of 8), which draw;
 - `--scenario`, `--form`: only these; may be repeated (`--list` names them);
 - `--keep FOLDER`: keep the logs, with `labels.jsonl`.
+
+Of a third of the pairs of scenario and launcher (`set-aside.txt`) only the rates are told, and no log is kept.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from denpex_kb import KnowledgeBase
 from tests.scale.grid import forms_of, setups
 from tests.scale.layouts import FORMS
 from tests.scale.measure import Result, measure, report
+from tests.scale.parts import is_set_aside
 from tests.scale.scenarios import SCENARIOS
 
 
@@ -42,10 +45,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         for setup in setups(options.count, options.sizes, options.seed, options.scenario, options.form):
-            results.append(measure(kb, setup, folder))
+            results.append(measure(kb, setup, Path(scratch) if is_set_aside(setup) else folder))
             sys.stderr.write(f"\r{len(results)}/{options.count} ")
         if options.keep:
-            lines = b"\n".join(msgspec.json.encode(item) for item in results)
+            lines = b"\n".join(msgspec.json.encode(item) for item in results if not is_set_aside(item.setup))
             (folder / "labels.jsonl").write_bytes(lines + b"\n")
     sys.stderr.write("\n")
     sys.stdout.write(report(results, wrong=not options.quiet))

@@ -81,7 +81,7 @@ class Job:
         self.recorded: dict[int, tuple[float, list[str]]] = {}  # tracebacks that @record left to torchrun
         self.records = self.rng.random() < 0.3
         self.hidden: tuple[int, ...] = ()  # nodes whose logs nobody has
-        self.torn = False  # whether the cut goes through a line
+        self.torn: frozenset[Literal["head", "tail"]] = frozenset()  # where the cut goes through a line
         self.kept = (float("-inf"), float("inf"))  # what of the time was kept: logs are cut at either end
 
     # ------------------------------------------------------------------ places and clocks

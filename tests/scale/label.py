@@ -42,6 +42,8 @@ class Label(Struct, frozen=True, kw_only=True):
     ends: Literal["failed", "stalled", "healthy"] = "failed"
     also: Cause | None = None  # an independent incident
     attempts: tuple[Cause, ...] = ()  # all of them, where there are several
+    # What the log says of the rank that began it, one of these; nothing where all others tell that they waited for it.
+    shown: tuple[str, ...] = ()
     guilty: tuple[int, ...] = ()  # ranks that may be named beside `cause.rank`: those of a node that is the cause
 
     @property

@@ -85,7 +85,11 @@ def launched(job: Job, time: float, *, informed: bool = False) -> None:
             job.put(time + 2 + node * 0.01, "driver", 0, world)
         elif job.launcher == "deepspeed":
             stamp = ds_stamp(job, late, node)
-            job.put(late, "agent", node, printed("ds.world", stamp=stamp, world=job.world))
+            of_node = ", ".join(str(local) for local in range(job.per_node))
+            fields = {"stamp": stamp, "nodes": job.nodes, "node": node, "count": job.per_node, "world": job.world}
+            fields["where"] = ", ".join(f"'{host}': [{of_node}]" for host in job.hosts)
+            fields["ranks"] = ", ".join(f"'{host}': {job.on(its)}" for its, host in enumerate(job.hosts))
+            job.put(late, "agent", node, printed("ds.world", locals=of_node.replace(" ", ""), **fields))
             for rank in job.on(node):
                 fields = {"stamp": stamp, "python": PYTHON, "script": job.script, "local": job.local(rank)}
                 job.put(late, "agent", node, printed("ds.spawned", pid=job.pids[rank], **fields))

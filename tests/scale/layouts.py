@@ -236,15 +236,12 @@ def lines_of(job: Job) -> dict[str, list[str]]:
     ]
     for name, line in FORMS[job.setup.form].write(job, events):
         found.setdefault(name, []).append(line)
-    return {name: torn(lines) for name, lines in found.items()} if job.torn else found
-
-
-def torn(lines: list[str]) -> list[str]:
-    """Cut the first and the last line in two, as a copy of some bytes of a log has them."""
-    first, *rest = lines
-    if not rest:
-        return [first[len(first) // 2 :]]
-    return [first[len(first) // 2 :], *rest[:-1], rest[-1][: len(rest[-1]) // 2]]
+    for lines in found.values():  # a copy of some bytes of a log has the halves of lines
+        if "head" in job.torn:
+            lines[0] = lines[0][len(lines[0]) // 2 :]
+        if "tail" in job.torn:
+            lines[-1] = lines[-1][: len(lines[-1]) // 2]
+    return found
 
 
 def save(job: Job, path: Path) -> Path:

@@ -15,6 +15,7 @@ from tests.scale.grid import play
 from tests.scale.job import Setup
 from tests.scale.label import Cause, Label
 from tests.scale.layouts import FORMS, save
+from tests.scale.parts import is_set_aside
 
 # What is asked of a diagnosis, and what the answer is called in the report.
 QUESTIONS = {
@@ -109,10 +110,13 @@ def measure(kb: KnowledgeBase, setup: Setup, folder: Path) -> Result:
 
 
 def report(results: Sequence[Result], *, wrong: bool = True) -> str:
-    """Write the rates, by scenario and by launcher and layout, then what is wrong."""
-    lines = [f"{len(results)} logs"]
-    for question, name in QUESTIONS.items():
-        lines.append(f"  {name:45} {spell(asked(results, question))}")
+    """Write the rates of both parts; of the development part those of every kind of log, and what is wrong."""
+    lines: list[str] = []
+    aside = [item for item in results if is_set_aside(item.setup)]
+    results = [item for item in results if not is_set_aside(item.setup)]
+    for part, of in (("development", results), ("set aside", aside)):
+        lines.append(f"{part}: {len(of)} logs (95 % intervals)")
+        lines += [f"  {name:45} {spell(asked(of, question))}" for question, name in QUESTIONS.items()]
     groups: tuple[tuple[str, Iterable[str], Callable[[Result], str]], ...] = (
         ("scenario", sorted({item.setup.scenario for item in results}), lambda item: item.setup.scenario),
         ("launcher/layout", list(FORMS), lambda item: item.setup.form),

@@ -13,11 +13,13 @@ from tests.scale.job import Job, Setup
 from tests.scale.label import Cause, Label
 from tests.scale.layouts import FORMS, folded, lines_of
 from tests.scale.lines import NCCL, entries, printed
-from tests.scale.measure import asked, judge, measure
+from tests.scale.measure import Result, asked, judge, measure, report
+from tests.scale.parts import PATH, drawn, is_set_aside, listed
 from tests.scale.scenarios import SCENARIOS
+from tests.scale.shown import shows
 
 SEED = 20261201
-SMALL = (16, 32, 64)
+SMALL = (16, 32)
 
 
 def test_most_of_a_sample_of_all_scenarios_is_read_right(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -55,6 +57,48 @@ def test_labels_name_entries_that_exist_and_ranks_of_the_job(kb: KnowledgeBase) 
             assert set(cause.expect) <= known, setup
             assert cause.rank is None or 0 <= cause.rank < setup.ranks
         assert label.consequences <= known
+
+
+def test_what_a_label_asks_stands_in_the_files() -> None:
+    hidden = []
+    for scenario in SCENARIOS:
+        for form in forms_of(SCENARIOS[scenario]):
+            for setup in setups(1, (16, 32), SEED, [scenario], [form]):
+                job, label = play(setup)
+                if not shows(job, label, lines_of(job)):
+                    hidden.append(setup.name)
+
+    assert hidden == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "form"), [("oom-one-rank", "torchrun/tee"), ("one-rank-never-comes", "srun/rank")]
+)
+def test_a_log_without_the_words_of_its_label_does_not_show_it(scenario: str, form: str) -> None:
+    job, label = play(Setup(scenario=scenario, form=form, ranks=16, torch="2.6", seed=1))
+    words = label.shown or (f"[rank{(label.cause.rank or 0) - 1}]:[E",)  # of one that waited
+    files = {name: [line for line in lines if words[0] not in line] for name, lines in lines_of(job).items()}
+
+    assert shows(job, label, lines_of(job))
+    assert not shows(job, label, files)
+
+
+def test_a_third_of_the_pairs_of_scenario_and_launcher_is_set_aside() -> None:
+    pairs = {(name, FORMS[form].launcher) for name in SCENARIOS for form in forms_of(SCENARIOS[name])}
+
+    assert sorted(listed()) == drawn(), f"write into {PATH.name} what `drawn()` gives"
+    assert 0.25 < len(drawn()) / len(pairs) < 0.42
+    assert {launcher for _, launcher in listed()} == {form.launcher for form in FORMS.values()}
+
+
+def test_of_what_is_set_aside_a_report_gives_the_figures_alone() -> None:
+    chosen = [setup for setup in setups(4 * len(SCENARIOS), (16,), SEED) if is_set_aside(setup)][:3]
+    results = [Result(setup, play(setup)[1], setup.name, {"rank": False}, "wrong", 1.0) for setup in chosen]
+    written = report(results)
+
+    assert "set aside: 3 logs" in written
+    assert "0/3" in written
+    assert not any(setup.scenario in written for setup in chosen)
 
 
 def test_every_message_says_where_it_was_read() -> None:

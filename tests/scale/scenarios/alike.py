@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.scale.job import HOME, SITE, Job
 from tests.scale.label import Cause, Label
 from tests.scale.launchers import ended, launched
-from tests.scale.prints import ALL_REDUCE, Frame, main_frames, raised, raised_text, step_frame, traceback
+from tests.scale.prints import ALL_REDUCE, Frame, main_frames, raised, step_frame, traceback
 from tests.scale.scenarios.crashes import runs_out_of_memory
-from tests.scale.scenarios.registry import orphaned, scenario, under_way
+from tests.scale.scenarios.registry import EACH_SHOWN, orphaned, scenario, under_way
 
 
 def all_end(job: Job, time: float) -> None:
@@ -16,11 +16,11 @@ def all_end(job: Job, time: float) -> None:
         here = [(rank, 1) for rank in job.on(node)]
         job.rng.shuffle(here)
         ended(job, time, here[0][0], 1, here[1:])
-        if job.launcher in ("mpirun", "ray"):
+        if job.launcher == "mpirun":
             break
 
 
-@scenario()
+@scenario(*EACH_SHOWN)
 def same_error_on_all_ranks(job: Job) -> Label:
     """A mistake of the configuration; the tracebacks of all ranks run into one another."""
     launched(job, 0)
@@ -33,25 +33,19 @@ def same_error_on_all_ranks(job: Job) -> Label:
         )
     )
     inner: Frame = (f"{HOME}/{path}", 41, "prepare", "state = build(config)")
-    codes = []
     for rank in range(job.world):
         lines = traceback(job, rank, main_frames(job, inner), [error])
         time = 20 + job.rng.uniform(0, 0.6)
-        if job.launcher == "ray":
-            continue
         for line in lines:
             time += job.rng.uniform(0, 0.02)
             job.say(time, rank, line)
-        codes.append((rank, 1))
-    if job.launcher == "ray":
-        raised_text(job, 20, 0, error, inner)
     all_end(job, 22)
     return Label(
         what="Every rank raises the same error at start-up.", cause=Cause((expect,)), scope=("all_ranks", "job")
     )
 
 
-@scenario()
+@scenario(*EACH_SHOWN)
 def loss_scale_at_minimum_everywhere(job: Job) -> Label:
     """Every rank raises the same in the same step: no rank began it."""
     time = under_way(job)
@@ -72,7 +66,7 @@ def loss_scale_at_minimum_everywhere(job: Job) -> Label:
     )
 
 
-@scenario()
+@scenario(*EACH_SHOWN)
 def no_space_on_one_node(job: Job) -> Label:
     """The ranks of one node cannot write their shards: its disk is full."""
     time = under_way(job)
@@ -112,11 +106,14 @@ def detail_debug_names_the_mismatch(job: Job) -> Label:
     all_end(job, time + 1)
     expect = ("dist-mismatched-collectives", "ddp-rank-dependent-branch-hang")
     return Label(
-        what=f"Rank {rank} calls another collective than the rest.", cause=Cause(expect, rank), scope=("rank",)
+        what=f"Rank {rank} calls another collective than the rest.",
+        cause=Cause(expect, rank),
+        scope=("rank",),
+        shown=(f"Rank {rank} is running collective",),
     )
 
 
-@scenario()
+@scenario(*EACH_SHOWN)
 def out_of_memory_on_all_ranks(job: Job) -> Label:
     """The model is too big: every rank runs out of memory in its first step."""
     launched(job, 0)

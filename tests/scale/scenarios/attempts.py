@@ -10,7 +10,7 @@ from tests.scale.launchers import agent_says, cancelled, collapses, ended, launc
 from tests.scale.lines import at, printed
 from tests.scale.noise import runs, starts
 from tests.scale.prints import raised_text, remote_error, step_frame
-from tests.scale.scenarios.crashes import DATA, OOM, OWN, bad_record, runs_out_of_memory
+from tests.scale.scenarios.crashes import DATA, LOADER, MEMORY, OOM, OWN, bad_record, runs_out_of_memory
 from tests.scale.scenarios.registry import ELASTIC, scenario
 
 RESTARTING = ("torchrun/tree", "torchrun/node", "torchrun/tee", "torchrun/nccl", "srun/label", "srun/plain", "k8s/pod")
@@ -75,7 +75,11 @@ def three_attempts_same_cause(job: Job) -> Label:
         time = attempt(job, time, fails, last=number == MOST)
     cause = Cause((*DATA, "torchrun-elastic-restart-loop"), rank)
     return Label(
-        what=f"In three attempts rank {rank}'s data loader raises.", cause=cause, scope=("rank",), attempts=(cause,) * 3
+        what=f"In three attempts rank {rank}'s data loader raises.",
+        cause=cause,
+        scope=("rank",),
+        attempts=(cause,) * 3,
+        shown=LOADER,
     )
 
 
@@ -111,7 +115,7 @@ def three_attempts_three_causes(job: Job) -> Label:
         time = attempt(job, time, fails, last=fails is memory)
     causes = (Cause(("nccl-ib-retry-exceeded",), may=(first,)), Cause(OWN, second), Cause(OOM, third))
     what = f"Attempt 0: a link error, seen by {first}; 1: an exception of {second}; 2: {third} out of GPU memory."
-    return Label(what=what, cause=causes[2], scope=("rank",), attempts=causes)
+    return Label(what=what, cause=causes[2], scope=("rank",), attempts=causes, shown=MEMORY)
 
 
 @scenario("torchrun", only=("torchrun/tree", "torchrun/node", "torchrun/tee"))

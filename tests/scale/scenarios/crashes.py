@@ -58,6 +58,7 @@ def bad_record(job: Job, time: float, rank: int) -> None:
 
 OOM = ("cuda-oom-activations-long-seq", "cuda-oom-model-too-big")
 DATA = ("dataloader-worker-exception",)
+MEMORY, LOADER = ("CUDA out of memory",), ("in DataLoader worker process",)  # what a log says of them
 OWN = ("dist-rank-local-exception-kills-job",)
 
 
@@ -68,7 +69,10 @@ def oom_one_rank(job: Job) -> Label:
     runs_out_of_memory(job, time + 0.8, rank)
     orphaned(job, time + 1.5, [rank], first=rank, code=1)
     return Label(
-        what=f"Rank {rank} alone runs out of GPU memory after many steps.", cause=Cause(OOM, rank), scope=("rank",)
+        what=f"Rank {rank} alone runs out of GPU memory after many steps.",
+        cause=Cause(OOM, rank),
+        scope=("rank",),
+        shown=MEMORY,
     )
 
 
@@ -78,7 +82,8 @@ def data_error_one_rank(job: Job) -> Label:
     rank = job.any_rank()
     bad_record(job, time + 0.4, rank)
     orphaned(job, time + 1, [rank], first=rank, code=1)
-    return Label(what=f"A worker of rank {rank}'s data loader raises.", cause=Cause(DATA, rank), scope=("rank",))
+    what = f"A worker of rank {rank}'s data loader raises."
+    return Label(what=what, cause=Cause(DATA, rank), scope=("rank",), shown=LOADER)
 
 
 @scenario()
@@ -95,7 +100,8 @@ def own_exception_one_rank(job: Job) -> Label:
     inner: Frame = (f"{HOME}/sampling.py", 77, "rebalance", "weights = self.weights_of(counts)")
     raised_text(job, time + 0.4, rank, error, step_frame(job, "sampler.rebalance(step)", 139), inner)
     orphaned(job, time + 1, [rank], first=rank, code=1)
-    return Label(what=f"The user's own code raises on rank {rank}.", cause=Cause(OWN, rank), scope=("rank",))
+    what = f"The user's own code raises on rank {rank}."
+    return Label(what=what, cause=Cause(OWN, rank), scope=("rank",), shown=(error,))
 
 
 @scenario()
@@ -111,6 +117,7 @@ def illegal_access_one_rank(job: Job) -> Label:
         what=f"A kernel of rank {rank} reads where it must not.",
         cause=Cause(("cuda-illegal-memory-access",), rank),
         scope=("rank",),
+        shown=(text,),
     )
 
 
@@ -137,6 +144,7 @@ def segfault_with_remote_errors(job: Job) -> Label:
         what=f"Rank {rank} crashes in native code; its peers report remote errors.",
         cause=Cause(expect, rank),
         scope=("rank",),
+        shown=("SIGSEGV", "Segmentation fault", "return code = -11"),
     )
 
 
@@ -150,7 +158,10 @@ def rank0_dies_and_the_store_with_it(job: Job) -> Label:
     for rank in job.sample(job.others(0), 0.5):
         store_gone(job, time + job.rng.uniform(4, 20), rank)
     return Label(
-        what="Rank 0 raises while it writes a report; the store ends with it.", cause=Cause(OWN, 0), scope=("rank",)
+        what="Rank 0 raises while it writes a report; the store ends with it.",
+        cause=Cause(OWN, 0),
+        scope=("rank",),
+        shown=("NoneType.__format__",),
     )
 
 
@@ -170,7 +181,8 @@ def nan_on_one_rank(job: Job) -> Label:
     )
     orphaned(job, time + 1, [rank], first=rank, code=1)
     expect = ("megatron-rerun-nan-grad",)
-    return Label(what=f"Rank {rank} finds a NaN in its loss and stops.", cause=Cause(expect, rank), scope=("rank",))
+    what, shown = f"Rank {rank} finds a NaN in its loss and stops.", (f"Rank {rank}, node",)
+    return Label(what=what, cause=Cause(expect, rank), scope=("rank",), shown=shown)
 
 
 @scenario("torchrun", only=("torchrun/node", "torchrun/rank", "torchrun/tree", "torchrun/tee"))
@@ -193,6 +205,7 @@ def root_cause_of_a_wrong_clock(job: Job) -> Label:
         what=f"A worker of rank {rank}'s loader raises; victims' clocks are minutes early.",
         cause=Cause(DATA, rank),
         scope=("rank",),
+        shown=LOADER,
     )
 
 
@@ -207,6 +220,7 @@ def nodes_in_different_time_zones(job: Job) -> Label:
         what=f"Rank {rank} alone runs out of GPU memory; clocks differ by hours.",
         cause=Cause(OOM, rank),
         scope=("rank",),
+        shown=MEMORY,
     )
 
 
@@ -224,7 +238,11 @@ def two_incidents(job: Job) -> Label:
     orphaned(job, time + 52, [second], first=second, code=1, since=time + 1)
     what = f"Rank {first} runs out of GPU memory; 50 s later the GPU of rank {second} has an uncontained error."
     return Label(
-        what=what, cause=Cause(OOM, first), also=Cause(("gpu-xid-94-95-containment",), second), guilty=(second,)
+        what=what,
+        cause=Cause(OOM, first),
+        also=Cause(("gpu-xid-94-95-containment",), second),
+        guilty=(second,),
+        shown=MEMORY,
     )
 
 
@@ -232,7 +250,7 @@ def two_incidents(job: Job) -> Label:
 def oom_with_the_head_cut_off(job: Job) -> Label:
     label = oom_one_rank(job)
     began = next(event.time for event in job.events if "out of memory" in event.text)
-    job.kept, job.torn = (began - 25, float("inf")), True
+    job.kept, job.torn = (began - 25, float("inf")), frozenset({"head"})
     return label
 
 
@@ -240,7 +258,7 @@ def oom_with_the_head_cut_off(job: Job) -> Label:
 def oom_with_the_tail_cut_off(job: Job) -> Label:
     label = oom_one_rank(job)
     began = next(event.time for event in job.events if "out of memory" in event.text)
-    job.kept, job.torn = (float("-inf"), began + job.limit + 0.9), True
+    job.kept, job.torn = (float("-inf"), began + job.limit + 0.9), frozenset({"tail"})
     return label
 
 
@@ -260,7 +278,10 @@ def loader_worker_killed(job: Job) -> Label:
     orphaned(job, time + 1, [rank], first=rank, code=1)
     expect = ("dataloader-worker-killed", "host-oom-killed-exit-minus-9")
     return Label(
-        what=f"The kernel kills a loader's worker of rank {rank}.", cause=Cause(expect, rank), scope=("rank", "node")
+        what=f"The kernel kills a loader's worker of rank {rank}.",
+        cause=Cause(expect, rank),
+        scope=("rank", "node"),
+        shown=(f"DataLoader worker (pid {worker}) is killed",),
     )
 
 
@@ -284,5 +305,8 @@ def loader_worker_bus_error(job: Job) -> Label:
     orphaned(job, time + 1, [rank], first=rank, code=1)
     expect = ("dataloader-shm-too-small-bus-error",)
     return Label(
-        what=f"A loader's worker of rank {rank} gets a bus error.", cause=Cause(expect, rank), scope=("rank", "node")
+        what=f"A loader's worker of rank {rank} gets a bus error.",
+        cause=Cause(expect, rank),
+        scope=("rank", "node"),
+        shown=(f"DataLoader worker (pid {worker}) is killed",),
     )

@@ -11,6 +11,7 @@ from tests.scale.prints import Collective, lost_peer, raised, remote_error, step
 from tests.scale.scenarios.registry import ELASTIC, SLURM, SURVIVING, orphaned, scenario, under_way, wait_and_fall
 
 KILLED = ("host-oom-killed-exit-minus-9",)
+ENDS = {-9: ("exitcode  : -9", "SIGKILL", ": Killed", "(Killed)", "return code = -9")}  # in the words of each launcher
 OWN_WORD = {  # how the launcher's world calls it
     "srun": ("slurm-oom-kill-event",),
     "lightning": ("slurm-oom-kill-event",),
@@ -23,13 +24,17 @@ def taken_by_the_kernel(job: Job, time: float, rank: int) -> None:
     """Let the kernel log that it killed the process of a rank."""
     rss = job.rng.randrange(180, 420) * 1024 * 1024
     fields = {
-        "job": job.number,
+        "group": f"/slurm/uid_5021/job_{job.number}",
+        "place": f"step_0/task_{job.local(rank)}",
+        "leaf": "step_0",
         "pid": job.pids[rank],
-        "local": job.local(rank),
         "rss": rss,
         "vm": rss * 2,
         "tables": rss // 500,
     }
+    if job.launcher == "k8s":
+        fields["group"] = f"/kubepods.slice/kubepods-pod{job.number:08x}_5f3e_4c01_8b7d_3a41c09be7d2.slice"
+        fields["place"] = fields["leaf"] = f"cri-containerd-{job.number:064x}.scope"
     job.kernel(time, job.node(rank), printed("kernel.memcg", **fields))
 
 
@@ -51,7 +56,8 @@ def host_oom_kill(job: Job) -> Label:
         job.put(time + 4, "driver", 0, printed("slurmstepd.oom", count=1, job=f"{job.number}.{job.attempt}"))
     expect = (*KILLED, *OWN_WORD.get(job.launcher, ()))
     what = f"The kernel kills rank {rank} because the memory of the job's cgroup is used up."
-    return Label(what=what, cause=Cause(expect, rank), scope=("rank", "node"))
+    shown = (f"Killed process {job.pids[rank]} ",)
+    return Label(what=what, cause=Cause(expect, rank), scope=("rank", "node"), shown=shown)
 
 
 @scenario("torchrun", "accelerate", "srun", "lightning", "mpirun", "deepspeed")
@@ -60,7 +66,9 @@ def killed_with_9(job: Job) -> Label:
     time = under_way(job)
     rank = job.any_rank()
     orphaned(job, time + 0.3, [rank], first=rank, code=-9)
-    return Label(what=f"Rank {rank} is killed with SIGKILL.", cause=Cause(KILLED, rank), scope=("rank", "node"))
+    return Label(
+        what=f"Rank {rank} is killed with SIGKILL.", cause=Cause(KILLED, rank), scope=("rank", "node"), shown=ENDS[-9]
+    )
 
 
 @scenario("k8s")
@@ -93,10 +101,12 @@ def gpu_falls_off_the_bus(job: Job) -> Label:
     rank = job.any_rank()
     uuid = f"{job.rng.randrange(1 << 32):08x}-5f3e-9c01-8b7d-{job.rng.randrange(1 << 48):012x}"
     job.kernel(time + 0.2, job.node(rank), printed("kernel.xid79", bus=job.bus(rank), uuid=uuid))
+    shown: tuple[str, ...] = ()
     if job.launcher in SURVIVING and job.rng.random() < 0.5:
         job.silence(time + 0.2, [rank])
         wait_and_fall(job, time + 0.3, job.others(rank), Collective(job.seq + 3), all_print=True)
     else:
+        shown = ("CUDA error: unspecified launch failure",)
         raised(
             job,
             time + 0.8,
@@ -107,7 +117,8 @@ def gpu_falls_off_the_bus(job: Job) -> Label:
         )
         orphaned(job, time + 1.2, [rank], first=rank, code=1)
     expect = ("gpu-xid-79-fell-off-bus",)
-    return Label(what=f"The GPU of rank {rank} falls off the bus.", cause=Cause(expect, rank), scope=("rank", "node"))
+    what = f"The GPU of rank {rank} falls off the bus."
+    return Label(what=what, cause=Cause(expect, rank), scope=("rank", "node"), shown=shown)
 
 
 @scenario()
@@ -124,6 +135,7 @@ def uncontained_memory_error(job: Job) -> Label:
         what=f"The GPU of rank {rank} has an uncontained memory error.",
         cause=Cause(expect, rank),
         scope=("rank", "node"),
+        shown=(f"CUDA error: {error}",),
     )
 
 
@@ -140,8 +152,9 @@ def node_goes_down(job: Job) -> Label:
     near = [rank for rank in range(job.world) if job.local(rank) == 0 and rank not in lost]
     for rank in job.sample(near, 0.3):
         lost_peer(job, time + 33 + job.rng.random(), rank, job.rng.choice(lost), in_main=False)
-    expect: tuple[str, ...] = ("torchrun-node-lost-mid-run", "slurm-node-fail")
+    expect: tuple[str, ...] = ("torchrun-node-lost-mid-run",)
     if job.launcher in SLURM or (job.launcher == "torchrun" and job.rng.random() < 0.5):
+        expect = ("slurm-node-fail", *expect)
         job.put(time + 64, "driver", 0, printed("srun.node_failure", host=job.hosts[node]))
     if job.launcher == "mpirun":
         fields = {"family": job.number % 65_536, "first": job.hosts[0], "node": node, "host": job.hosts[node]}

@@ -73,5 +73,8 @@ def one_slow_rank_and_no_failure(job: Job) -> Label:
         throttled_step(job, time, rank, 2.0)
     expect = ("gpu-straggler-thermal", "nccl-multinode-straggler")
     return Label(
-        what=f"The GPU of rank {rank} is throttled; every step is slow.", cause=Cause(expect, rank), scope=("rank",)
+        what=f"The GPU of rank {rank} is throttled; every step is slow.",
+        cause=Cause(expect, rank),
+        scope=("rank",),
+        shown=("HW thermal slowdown active",),
     )
