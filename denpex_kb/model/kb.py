@@ -14,6 +14,7 @@ MarkClass = Literal[
     "kernel",  # the operating system killed or refused
     "scheduler",  # the cluster ended the job
     "exception",  # the last line of a traceback
+    "quotes",  # a line that quotes an error to its end
     "traceback",  # the first line of a traceback
     "frame",  # a frame of a traceback
     "ignored",  # the interpreter says that the traceback below it goes unheeded

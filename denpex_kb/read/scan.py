@@ -47,6 +47,7 @@ _KERNEL = re.compile(
     r"NVRM|nvidia-nvswitch|kernel:|"
     r"\[\s*\d+\.\d{6}\]|dmesg|Out of memory|oom[-_]kill|EDAC|mce:|mlx5|SXid|Killed process|^\[\w{3} \w{3} "
 )
+_QUOTING = frozenset({"exception", "quotes"})  # marks of lines that hold a message to their end
 _EPOCH = datetime(1970, 1, 1)
 _EMITTERS = {"stack": _FRAME, "kernel": _KERNEL}
 
@@ -68,7 +69,7 @@ class Scanner:
         self.exceptions = frozenset(
             index
             for index, pattern in enumerate(rules.patterns)
-            if pattern.target == "mark" and pattern.name == "exception"
+            if pattern.target == "mark" and pattern.name in _QUOTING
         )
         strong = {
             (rule.id, signature.name)
@@ -343,7 +344,7 @@ class FileScan:
         return list(found.values())
 
     def _below(self, place: tuple[bytes, int], of: Line | None) -> Iterator[str]:
-        """Go through the messages below a place, as far as they have the prefix of its line."""
+        """Go through the messages below a place, as far as no prefix says that they are another process's."""
         data, at = place
         for raw in data[at + 1 : at + 1 + 4 * MOST_TEXT].split(b"\n")[: MOST_LINES + 1]:
             text = last_written(raw).decode("utf-8", "replace")[:CLIP]
@@ -351,12 +352,10 @@ class FileScan:
                 yield printable(text)
                 continue
             prefix = self.prefixes.read(text)
-            if (prefix.rank, prefix.local_rank, prefix.task, prefix.pid) != (
-                of.rank,
-                of.local_rank,
-                of.task,
-                of.pid,
-            ):
+            own = (of.rank, of.local_rank, of.task, of.pid)
+            theirs = (prefix.rank, prefix.local_rank, prefix.task, prefix.pid)
+            # what is broken in two has the outer prefixes only, or none, below its first line
+            if any(their not in (None, our) for their, our in zip(theirs, own, strict=True)):
                 return
             yield printable(prefix.rest)
 

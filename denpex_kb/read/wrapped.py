@@ -38,7 +38,9 @@ def wrapped_parts(first: str, following: Iterable[str]) -> tuple[str, ...]:
 def joined(parts: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Join a message's lines, and say where they meet; once as words are wrapped, once as a terminal cuts."""
     yield _join(parts, [not part.endswith(("-", "/")) for part in parts])
-    if len({len(part) for part in parts[:-1]}) == 1:
+    widths = {len(part) for part in parts[1:-1]}
+    # the first one may have lost a prefix that the others do not have
+    if not widths or (len(widths) == 1 and len(parts[0]) <= max(widths)):
         yield _join(parts, [False] * len(parts))
 
 

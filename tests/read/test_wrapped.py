@@ -91,7 +91,26 @@ def test_what_is_joined_is_bounded() -> None:
 def test_lines_are_joined_by_a_space_or_where_a_terminal_cut_them_by_none() -> None:
     assert [text for text, _ in joined(("one site-", "packages two"))] == ["one site-packages two"] * 2
     assert [text for text, _ in joined(("ab", "cd", "e"))] == ["ab cd e", "abcde"]
-    assert [text for text, _ in joined(("ab", "cde", "f"))] == ["ab cde f"]
+    assert [text for text, _ in joined(("abc", "de", "fgh"))] == ["abc de fgh"]
+    assert [text for text, _ in joined(("a", "bcd", "ef", "g"))] == ["a bcd ef g"]
+
+
+def test_the_first_line_may_have_lost_a_prefix_that_the_others_do_not_have() -> None:
+    assert [text for text, _ in joined(("ab", "cde", "f"))] == ["ab cde f", "abcdef"]
+
+
+@pytest.mark.parametrize("below", ["3: ", ""], ids=["the launcher's prefix", "no prefix"])
+def test_a_line_cut_by_a_collector_goes_on_without_its_inner_prefix(
+    kb: KnowledgeBase, below: str, tmp_path: Path
+) -> None:
+    """What srun labels, or a terminal shows, is cut at its width; the rest has no `[rank3]:` any more."""
+    message = "[rank3]:[E ProcessGroupNCCL.cpp:1414] [PG 0 Rank 3] Process group watchdog thread terminated with "
+    message += "exception: CUDA error: unspecified launch failure"
+    first, *others = cut(message, 100).split("\n")
+    path = tmp_path / "job.log"
+    path.write_text("\n".join((f"3: {first}", *(f"{below}{other}" for other in others), "")))
+
+    assert kb.diagnose(path).hypotheses[0].id == "cuda-launch-failure"
 
 
 def test_lines_that_only_stand_together_do_not_match_alone(kb: KnowledgeBase, tmp_path: Path) -> None:
