@@ -1,10 +1,12 @@
-"""How many questions lead to the answer: `python benchmarks/chat.py` plays users over the labelled development cases.
+"""How many questions lead to the answer: `python benchmarks/chat.py` plays users over the labelled cases.
 
 Of each case's input about half of the telling lines (those that its label cites) are taken out; a question is asked as
-it is. How the user answers is told in `chat_user.py`. Printed are the questions until the right entry is the answer
-and stays it, the share of cases in which it is in the end, and how often a conversation ended with a wrong failure
-given as the answer: not "this kind of thing happened", nor "not sure". With `--no-paste` the user can answer, but has
-no more of the output to hand in. Where nothing failed, every failure is a wrong one.
+it is. How the user answers is told in `chat_user.py`: from the whole of the input and the label's words. Printed are
+the questions until the right entry is the answer and stays it, the share of cases in which it is in the end, and how
+often a conversation ended with a wrong failure given as the answer: not "this kind of thing happened", nor "not sure".
+Where nothing failed, every failure is a wrong one. Of the held-out part nothing is printed but figures. With
+`--no-paste` the user can answer, but has no more of the output to hand in; with `--trusting` they know as well what the
+catalog says of whoever has the failure, which is the most that questions of fact and of signs can bring.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
     """What is needed of a case."""
 
     id: str
+    truth: str = ""
     form: str
     input: str
     expect: tuple[str, ...]
@@ -56,6 +59,7 @@ class Played(NamedTuple):
     removed: int
     named: bool = False  # a failure stands first, certain or not
     whole: str = ""  # the answer to the whole output
+    knowable: bool = False  # that answer is right
 
 
 def read_files(path: Path) -> dict[str, str]:
@@ -93,28 +97,40 @@ def thinned(case: Labelled, files: dict[str, str], cited: list[str], chance: ran
     return left
 
 
+class Able(NamedTuple):
+    """What users can do."""
+
+    pastes: bool = True
+    trusting: bool = False
+
+
 def user_of(
     kb: KnowledgeBase,
     logs: LogDiagnoser,
-    path: Path,
+    path: Path | None,
     right: Sequence[str],
     output: dict[str, Output],
-    *,
-    pastes: bool = True,
-    signs: bool = True,
+    able: Able,
+    truth: str = "",
 ) -> User:
-    """Read the whole input as the user knows it."""
-    examined = logs.examine([path], {})
-    facts: dict[str, list[str]] = {
-        name: [spell(value) for value in values]
-        for name, values in true_of(kb.index.by_id[entry] for entry in right).items()
-    }
+    """Read the whole input as the user knows it, and the words of the label."""
+    known: dict[str, list[str]] = {}
+    if able.trusting:
+        for name, values in true_of(kb.index.by_id[entry] for entry in right).items():
+            known[name] = [spell(value) for value in values]
+    said: dict[str, list[str]] = {"symptom": [kb.index.by_id[right[0]].kind]} if right else {}
+    for concept in kb.index.reader.read(truth, known=kb.index.terms).concepts:
+        said.setdefault(concept.fact, []).append(spell(concept.value))
     stated: dict[str, list[str]] = {}
-    for fact in examined.pieces[-1].cases[0].grounds.facts:
-        stated.setdefault(fact.name, []).append(spell(fact.value))
-    hits = collect_hits((seen for reading in examined.readings for seen in reading.seen), kb.index.rules)
-    lines = frozenset((entry, name) for entry, names in hits.items() for name in names)
-    return User(facts | stated, lines, output, frozenset(right) if signs else frozenset(), pastes)
+    lines: frozenset[tuple[str, str]] = frozenset()
+    if path is not None:
+        examined = logs.examine([path], {})
+        for fact in examined.pieces[-1].cases[0].grounds.facts:
+            stated.setdefault(fact.name, []).append(spell(fact.value))
+        hits = collect_hits((seen for reading in examined.readings for seen in reading.seen), kb.index.rules)
+        lines = frozenset((entry, name) for entry, names in hits.items() for name in names)
+    has = frozenset(right) if able.trusting else frozenset()
+    return User(known | said | stated, lines, output, has, able.pastes)
 
 
 def answer_of(talk: Conversation) -> str:
@@ -164,9 +180,9 @@ def sample_of(entry: str) -> Path | None:
     return min((ROOT / "catalog").glob(f"*/{entry}/positive-*"), default=None)
 
 
-def corpus(kb: KnowledgeBase, seed: int, work: Path, *, pastes: bool, signs: bool) -> Iterator[tuple[str, Played]]:
-    """Play the development part."""
-    folder = ROOT / "tests" / "corpus" / "dev"
+def corpus(kb: KnowledgeBase, part: str, seed: int, work: Path, able: Able) -> Iterator[tuple[str, Played]]:
+    """Play one part of the corpus."""
+    folder = ROOT / "tests" / "corpus" / part
     logs = LogDiagnoser(kb.index)
     known = frozenset(kb.index.ids())
     for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines():
@@ -181,11 +197,7 @@ def corpus(kb: KnowledgeBase, seed: int, work: Path, *, pastes: bool, signs: boo
         try:
             if case.form == "query":
                 sample = sample_of(meant[0]) if meant else None
-                user = (
-                    user_of(kb, logs, sample, meant, {}, signs=signs)
-                    if sample is not None
-                    else User({}, frozenset(), {})
-                )
+                user = user_of(kb, logs, sample, meant, {}, able, case.truth)
                 yield "in words", play(talk, case.input, user, right, chance, case.id, 0)
                 continue
             path = folder / case.input
@@ -199,16 +211,16 @@ def corpus(kb: KnowledgeBase, seed: int, work: Path, *, pastes: bool, signs: boo
                 (target / name).write_bytes(kept.encode("latin-1"))
             start = target if path.is_dir() else target / path.name
             removed = sum(len(output.lines) - len(output.kept) for output in files.values())
-            user = user_of(kb, logs, path, [] if nothing else meant, files, pastes=pastes, signs=signs)
+            user = user_of(kb, logs, path, [] if nothing else meant, files, able, case.truth)
             group = "nothing failed" if nothing else "thinned" if removed else "whole"
             played = play(talk, str(start), user, right, chance, case.id, removed)
             best = diagnosis.hypotheses[0].id if diagnosis.recognised else diagnosis.verdict
-            yield group, played._replace(whole=best)
+            yield group, played._replace(whole=best, knowable=best in right)
         except DenpexError as error:
             yield "thinned", Played(case.id, None, 0, False, False, f"error: {error}", 0)
 
 
-def questions(kb: KnowledgeBase, seed: int, *, signs: bool) -> Iterator[Played]:
+def questions(kb: KnowledgeBase, seed: int, able: Able) -> Iterator[Played]:
     """Play the questions of the tests; what the user sees is a sample of the entry that is meant."""
     import yaml
 
@@ -220,7 +232,7 @@ def questions(kb: KnowledgeBase, seed: int, *, signs: bool) -> Iterator[Played]:
             if sample is None:
                 continue
             chance = random.Random(f"{seed} {item['q']}")
-            user = user_of(kb, logs, sample, item["expect"], {}, signs=signs)
+            user = user_of(kb, logs, sample, item["expect"], {}, able)
             yield play(Conversation(kb.index), item["q"], user, right, chance, item["q"], 0)
 
 
@@ -245,6 +257,9 @@ FIGURES: dict[str, Callable[[list[Played]], str]] = {
     "conversations": lambda played: str(len(played)),
     "right entry at once": lambda played: _share(sum(item.needed == 0 for item in played), len(played)),
     "right entry in the end": lambda played: _share(sum(item.needed is not None for item in played), len(played)),
+    "  the whole output names it": lambda played: _share(
+        sum(item.knowable for item in played), sum(bool(item.whole) for item in played)
+    ),
     "questions until then, mean": lambda played: _mean([item.needed for item in played if item.needed is not None]),
     "  where any was needed": lambda played: _mean([item.needed for item in played if item.needed]),
     "the right one given as the answer": lambda played: _share(
@@ -267,24 +282,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-paste", action="store_true", help="the user has no more of the output to hand in")
-    parser.add_argument("--no-signs", action="store_true", help="the user cannot tell which sign fits")
-    parser.add_argument("--list", action="store_true", help="print every conversation that did not reach the answer")
+    parser.add_argument("--trusting", action="store_true", help="users know what the catalog says of their failure")
+    parser.add_argument("--part", choices=("dev", "held-out"), action="append", help="only this part of the corpus")
+    parser.add_argument("--list", action="store_true", help="print every development case that was not reached")
     arguments = parser.parse_args()
     kb = KnowledgeBase.open()
-    groups: dict[str, list[Played]] = {"thinned": [], "whole": [], "in words": [], "nothing failed": []}
-    with tempfile.TemporaryDirectory() as work:
-        able = {"pastes": not arguments.no_paste, "signs": not arguments.no_signs}
-        for group, item in corpus(kb, arguments.seed, Path(work), **able):
-            groups[group].append(item)
-    failures = [item for name in ("thinned", "whole", "in words") for item in groups[name]]
-    groups = {
-        "dev cases": failures,
-        **groups,
-        "tests' questions": list(questions(kb, arguments.seed, signs=not arguments.no_signs)),
-    }
-    print(table(groups))
+    able = Able(pastes=not arguments.no_paste, trusting=arguments.trusting)
+    shown: list[Played] = []
+    for part in arguments.part or ("dev", "held-out"):
+        groups: dict[str, list[Played]] = {"thinned": [], "whole": [], "in words": [], "nothing failed": []}
+        with tempfile.TemporaryDirectory() as work:
+            for group, item in corpus(kb, part, arguments.seed, Path(work), able):
+                groups[group].append(item)
+        if part == "dev":
+            groups["tests' questions"] = list(questions(kb, arguments.seed, able))
+            shown = [item for played in groups.values() for item in played]
+        failures = [item for name in ("thinned", "whole", "in words") for item in groups[name]]
+        print(f"{part} part")
+        print(table({"cases": failures, **groups}))
     if arguments.list:
-        for item in (item for name in groups if name != "dev cases" for item in groups[name]):
+        for item in shown:
             if item.needed is None or (item.sure and not item.right):
                 how = f"{item.answer}{' (given)' if item.sure else ''}, asked {item.asked}, removed {item.removed}"
                 print(f"  {item.case[:90]}: {how}")

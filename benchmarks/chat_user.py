@@ -2,12 +2,13 @@
 
 - Asked whether a line stands in the output, they search the whole of it, the removed lines included; what matches is
   what the entry's own pattern matches. Nothing is said of lines that nobody asks about.
-- Asked for a fact, they answer what the whole output states; failing that, what is true of anyone who has this
-  failure: what its entry requires, as what it is seen, and in which phase. Of anything else they know nothing.
+- Asked for a fact, they answer what the whole output states; failing that, what their case's label says in words. Of
+  anything else they know nothing. A trusting user knows as well what is true of anyone who has this failure: what its
+  entry requires, as what it is seen, and in which phase.
 - Asked to paste, they paste that part of the whole output which is asked for, whether it helps or not. A user who
   asked in words has nothing to paste.
-- Of the signs that tell failures apart, the sign of what they have fits, and no other; where none of those shown is its
-  own, they say so. That a sign is true of who has the failure is the catalog's claim, and taken on trust here.
+- Asked which sign fits, they do not know. A trusting user picks the sign of what they have, and no other: that it is
+  true of who has the failure is the catalog's claim.
 - A fifth of all answers, drawn at random, is "don't know". They never name an entry.
 """
 
@@ -27,7 +28,7 @@ from denpex_kb.model.facts import FactValue
 from denpex_kb.model.rules import Rule
 
 UNSURE = 0.2  # of the answers are "don't know"
-_PASTED = 40  # lines
+_PASTED, _TRACEBACK = 40, 150  # lines
 
 
 class Output(Struct, frozen=True):
@@ -43,7 +44,7 @@ class User(Struct, frozen=True):
     facts: Mapping[str, Sequence[str]]
     lines: frozenset[tuple[str, str]]  # signatures that match the whole output
     output: Mapping[str, Output]
-    has: frozenset[str] = frozenset()  # the failures that they have, for the signs that the catalog states of them
+    has: frozenset[str] = frozenset()  # the failures that a trusting user has, for their signs
     pastes: bool = True
 
     def reply(self, question: Question, chance: random.Random) -> tuple[str, bool]:
@@ -84,7 +85,7 @@ class User(Struct, frozen=True):
             return "\n".join(_of_rank(output.lines, part.rank)[-_PASTED:])
         at = output.kept[part.line - 1]
         if part.kind == "traceback":
-            return "\n".join(output.lines[at : at + _PASTED])
+            return "\n".join(output.lines[at : at + _TRACEBACK])
         return "\n".join(_of_rank(output.lines[: at + 1], part.rank)[-_PASTED:])
 
     def _named(self, part: Missing) -> str | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec import structs
+
 from denpex_kb.chat.conversation import Conversation, Reply
 from denpex_kb.chat.speech import ranked
 from denpex_kb.model.conditions import spell
@@ -12,6 +16,7 @@ from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.render.paper import Paper, Section
 from denpex_kb.render.terminal import percent, render, render_brief
 
+_MOST_RIVALS = 3
 _LITTLE = 0.02  # share of the doubt below which nothing points to an entry
 
 
@@ -47,12 +52,27 @@ def why(talk: Conversation, paper: Paper) -> None:
         section.line(f"Find out: {question.find}", "dim")
         paper.blank()
     if talk.case.diagnosis.recognised:
-        render_brief(talk.case.diagnosis, paper)
-        best = talk.case.diagnosis.hypotheses[0]
+        settled = talk.sure or talk.case.answered
+        shown = talk.case.diagnosis if settled else structs.replace(talk.case.diagnosis, verdict="ambiguous")
+        render_brief(shown, paper)
+        best, *rest = talk.case.diagnosis.hypotheses
         if best.unknown:
             paper.section("OPEN").line("not known yet: " + ", ".join(best.unknown), "dim")
+        if rest:
+            paper.blank()
+            _rivals(rest, paper)
     elif question is None:
         paper.line("There is no answer yet that could be explained.")
+
+
+def _rivals(rest: Sequence[Hypothesis], paper: Paper) -> None:
+    """Write what comes next, and what would speak for it instead."""
+    section = paper.section("RATHER")
+    section.line("than the next ones:", "dim")
+    for item in rest[:_MOST_RIVALS]:
+        section.line(f"{item.id} ({percent(item.confidence)})", indent=2, hang=2)
+        if item.sign:
+            section.line(f"its sign: {item.sign}".replace("`", ""), "dim", 4)
 
 
 def why_not(entry: Entry, talk: Conversation, paper: Paper) -> None:
@@ -117,7 +137,7 @@ def others(talk: Conversation, paper: Paper) -> None:
         for item in diagnosis.hypotheses[:8]:
             ranked(item, section)
             if item.sign:
-                section.line(f"if {item.sign}".replace("`", ""), indent=6)
+                section.line(f"its sign: {item.sign}".replace("`", ""), "dim", 6)
         paper.blank()
     view = talk.case.view
     others = [entry for entry in view.belief.best(8) if entry not in shown and view.belief.of(entry) >= 0.01]

@@ -16,7 +16,7 @@ from denpex_kb.model.facts import FactDeclaration, FactValue
 
 # What is typed → the command; where the pattern has a group, it is the command's argument.
 _COMMANDS: tuple[tuple[str, str], ...] = (
-    ("help", r"help|\?|h|commands"),
+    ("help", r"help(?: me)?|\?|h|commands"),
     ("facts", r"facts|what do you know|known"),
     ("why-not", r"why not\s+(\S.*)"),
     ("why", r"why|why this|why do you ask|reason"),
@@ -131,7 +131,8 @@ def files_of(text: str) -> list[Path]:
         InputError: the line can only mean a path, and there is no such file.
     """
     stripped = text.strip()
-    if not stripped or "\n" in stripped or len(stripped) > 8000:
+    # a file may be called 3, but who types 3 answers a question
+    if len(stripped) < 2 or stripped.isdigit() or "\n" in stripped or len(stripped) > 8000:
         return []
     whole = _path(stripped)
     if whole is not None and _exists(whole):

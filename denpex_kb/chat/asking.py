@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import structs
+
 from denpex_kb.chat.belief import Chances, entropy, expected_gain
 from denpex_kb.chat.case import Case, CaseReader
 from denpex_kb.chat.contrast import contrasts
 from denpex_kb.chat.likelihood import line_chances, value_chances
-from denpex_kb.chat.missing import PART
+from denpex_kb.chat.missing import PART, log_itself
 from denpex_kb.chat.question import Choice, Question
 from denpex_kb.chat.told import Fits, Passed, Sign, Signs, Stated, Told, asked, handed_in, sign_key, unseen
 from denpex_kb.chat.weighing import missing_for
@@ -16,7 +18,7 @@ from denpex_kb.model.conditions import Condition, spell
 from denpex_kb.model.facts import FactDeclaration
 from denpex_kb.model.rules import Rule
 
-LEAST = 0.08  # bits below which a question is not worth the user's time
+LEAST = 0.05  # bits below which a question is not worth the user's time
 LEAST_WITH_ANSWER = 0.2  # the same where an answer stands already, if only of the kind of failure
 _LEADING = 8  # entries whose lines are worth showing
 _MOST_LINES = 5  # in one question
@@ -24,15 +26,24 @@ _LEAST_SHARE = 0.01  # of the belief, for an entry's line to be among several
 _MOST_VALUES = 7  # in one question
 _READING = 0.02  # bits that each further line costs a tired reader
 # Before anything was asked: one of four is not known, and half of the time there is no more to paste.
-_UNSURE_FACT, _UNSURE_LINES, _UNSURE_SIGNS, _UNSURE_PARTS = (1.0, 4.0), (0.6, 4.0), (1.0, 4.0), (1.0, 2.5)
+# Who could not tell which sign fits can most often tell of no other.
+_UNSURE_FACT, _UNSURE_LINES, _UNSURE_SIGNS, _UNSURE_PARTS = (1.0, 4.0), (0.6, 4.0), (0.5, 2.0), (1.0, 2.5)
+_LITTLE = 0.1  # share of the belief
 _LONGEST = 600  # characters of an example
 
 
 Offer = tuple[Sign, str, frozenset[str]]  # a line, the strength that it lends its entry, all entries that it matches
 
 
-def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
-    """Return the question with the largest expected gain of information; None where none is worth asking."""
+def next_question(case: Case, told: Sequence[Told], reader: CaseReader, *, last: bool = False) -> Question | None:
+    """Return the question with the largest expected gain of information; None where none is worth asking.
+
+    Args:
+        case: where the conversation stands.
+        told: what was told.
+        reader: has the index.
+        last: no further question will be asked, so that it is the one for the output itself.
+    """
     done = asked(told)
     passed = [item for item in told if isinstance(item, Passed)]
     parts_unknown = sum(item.key.startswith(PART) for item in passed)
@@ -49,12 +60,46 @@ def next_question(case: Case, told: Sequence[Told], reader: CaseReader) -> Quest
     found = [
         *_facts(case, done, reader, unsure_fact),
         *_lines(case, done, reader, unsure_lines, unseen(told)),
-        *contrasts(case.view.belief, done, reader.index, unsure_signs),
+        *contrasts(case.view.belief, done, reader.index, unsure_signs, _unchosen(signs)),
         *_parts(case, done, unsure_parts),
+        *(_log(case, done, unsure_parts) if _says_little(case) else ()),
     ]
     best = max(found, key=lambda question: question.gain, default=None)
     least = LEAST_WITH_ANSWER if case.answered and case.settles else LEAST
+    if last or best is None or best.gain < least:
+        best = max(_again(case, done, unsure_parts), key=lambda question: question.gain, default=None)
     return best if best is not None and best.gain >= least else None
+
+
+def cross_check(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
+    """Ask once for lines of the look-alikes of an answer that rests on a line which the user says they see.
+
+    Such a line may stand in the output of a look-alike as well; of a whole log the matcher would know.
+    """
+    best = case.diagnosis.hypotheses[0].id
+    lines = [item for item in told if isinstance(item, Signs)]
+    shown = {sign.entry for item in lines for sign in item.shown}
+    if sum(bool(item.seen) for item in lines) != 1 or not any(sign.entry == best for sign in lines[-1].seen):
+        return None
+    out = {item.id for item in case.diagnosis.ruled_out}
+    others = [item.id for item in reader.index.entry(best).meta.lookalikes]
+    others += [item.id for item in case.diagnosis.hypotheses[1:_LEADING]]
+    offers: dict[str, Offer] = {}
+    for entry_id in dict.fromkeys(others):
+        rule = reader.index.by_id[entry_id]
+        if entry_id in shown or entry_id in out or rule.standing != "specific" or len(offers) == _MOST_LINES - 1:
+            continue
+        strong = [offer for offer in _signs(entry_id, case, frozenset(), reader) if best not in offer[2]]
+        if strong:
+            offers[entry_id] = max(strong, key=lambda offer: _ORDER[offer[1]])
+    if not offers:
+        return None
+    question = _line_question(list(offers.values()), case, _rules(case, reader), 0.0, {})
+    return structs.replace(question, text="To be safe: do you see any of these as well?")
+
+
+def _unchosen(signs: Sequence[Fits]) -> frozenset[str]:
+    return frozenset(entry for item in signs for entry in item.shown if entry not in item.chosen)
 
 
 def _rules(case: Case, reader: CaseReader) -> dict[str, Rule]:
@@ -204,6 +249,32 @@ def _parts(case: Case, done: frozenset[str], unsure: float) -> Iterator[Question
         if part.key not in done:
             gain = part.share * doubt * (1 - unsure)
             yield Question(part.key, "paste", part.text, part.find, (), gain, (), part=part)
+
+
+def _again(case: Case, done: frozenset[str], unsure: float) -> Iterator[Question]:
+    """Ask, where nothing else tells more, for the output itself: it decides most, and costs most to look for."""
+    doubt = entropy(list(case.view.belief.shares.values()))
+    yield from _log(case, done, unsure)
+    for part in case.missing:
+        key = f"{PART}again"
+        # the user was shown by now where to find what was not at hand
+        if part.key in done and part.key not in case.met and key not in done:
+            text = f"Nothing else would tell more than this one. {part.text}"
+            yield Question(key, "paste", text, part.find, (), part.share * doubt * (1 - unsure), (), part=part)
+
+
+def _log(case: Case, done: frozenset[str], unsure: float) -> Iterator[Question]:
+    """Ask for the run's output, where there is none yet."""
+    part = log_itself()
+    if not case.has_log and case.view.titles and part.key not in done:
+        doubt = entropy(list(case.view.belief.shares.values()))
+        yield Question(part.key, "paste", part.text, part.find, (), part.share * doubt * (1 - unsure), (), part=part)
+
+
+def _says_little(case: Case) -> bool:
+    """Say whether what was told fits so much that questions about one entry or another are a lottery."""
+    best = case.view.belief.best(1)
+    return not best or case.view.belief.of(best[0]) < _LITTLE
 
 
 # --- lines

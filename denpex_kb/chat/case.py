@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from denpex_kb.chat.joining import join
-from denpex_kb.chat.likeliest import with_likeliest
+from denpex_kb.chat.likeliest import with_likeliest, with_signs_chosen
 from denpex_kb.chat.statements import Statements, collect_statements, with_statements
 from denpex_kb.chat.told import Fits, Quoted, Signs, Stated, Told, Words, handed_in, pastes, paths
 from denpex_kb.chat.weighing import View, shifted, weigh_log, weigh_question
@@ -45,6 +45,7 @@ _IN_RESERVE = 40  # entries of a question that are kept for when the first ones 
 # The folders above a library say nothing of a failure.
 _PLACE = re.compile(r'File "(?:[^"]*/(?:site|dist)-packages/|[^"]*/)?([^"]*)", line \d+')
 _STANDS = 0.9  # confidence
+_MOST_BY_ANSWERS, _MOST_BY_WORDS = 0.98, 0.9  # confidence that answers lend, beside a log and without one
 _MOST_FOR, _MOST_AGAINST = 4.0, 2.0  # log-odds by which all answers together may move an entry
 
 
@@ -60,6 +61,7 @@ class Case(Struct, frozen=True):
     settles: bool = True  # the answer names a failure, not only that there was one
     seen_as: str = ""  # the symptom that the log itself shows
     has_log: bool = False
+    met: frozenset[str] = frozenset()  # the requests to which something was handed in
 
     @property
     def answered(self) -> bool:
@@ -131,7 +133,7 @@ class CaseReader:
             diagnosis = structs.replace(diagnosis, because="")
         view = weigh_question(found, shift, self.index.by_id)
         hits: Hits = {entry: {item.name: [] for item in items} for entry, items in quoted.items()}
-        settled = self._settled(diagnosis, shift, facts, weights.CLOSE_QUESTION)
+        settled = self._settled(diagnosis, shift, facts, weights.CLOSE_QUESTION, _MOST_BY_WORDS)
         return Case(self._led(settled, view, hits, told, facts), view, facts, hits)
 
     def _quoted(self, told: Sequence[Told]) -> dict[str, list[Evidence]]:
@@ -188,11 +190,11 @@ class CaseReader:
         told = event is not None and event.kind == "exception" and not event.follows
         view = weigh_log(ranking, text, hits, own, shift, self.index.by_id, cut=cut, told_itself=told)
         seen_as = "crash" if last.state.outcome == "failed" or cut else ""
-        settled = self._settled(diagnosis, shift, facts, weights.CLOSE)
+        settled = self._settled(diagnosis, shift, facts, weights.CLOSE, _MOST_BY_ANSWERS)
         settled = self._led(settled, view, hits, items, facts)
         best = self.index.by_id[settled.hypotheses[0].id] if settled.recognised else None
         names = best is None or (best.standing == "specific" and best.role == "initiating")
-        return Case(settled, view, own, hits, cut, lost, names, seen_as, has_log=True)
+        return Case(settled, view, own, hits, cut, lost, names, seen_as, has_log=True, met=met)
 
     def _with_confirmed(self, hits: Hits, confirmed: Sequence[str]) -> Hits:
         """Put the lines that the user sees beside those of the log.
@@ -257,19 +259,24 @@ class CaseReader:
         )
         led = with_likeliest(diagnosis, view, hits, proved, self.index.by_id)
         if led is diagnosis:
-            return diagnosis
+            return with_signs_chosen(diagnosis, told, ANSWERS)
+        led = with_signs_chosen(led, told, ANSWERS)
         signed = with_signs(tuple(structs.replace(item, sign="") for item in led.hypotheses), self.index)
         return without_secrets(with_advice(structs.replace(led, hypotheses=signed), facts, self.index))
 
-    def _settled(self, diagnosis: Diagnosis, shift: Mapping[str, float], facts: FactSet, close: float) -> Diagnosis:
+    def _settled(
+        self, diagnosis: Diagnosis, shift: Mapping[str, float], facts: FactSet, close: float, most: float
+    ) -> Diagnosis:
         """Let the user's answers move the hypotheses, and give the advice of the one that leads now."""
-        moved = shifted(diagnosis.hypotheses, shift)
+        moved = shifted(diagnosis.hypotheses, shift, most)
         if moved == diagnosis.hypotheses:
             return diagnosis
         verdict: Verdict = diagnosis.verdict
         if verdict in ("matched", "ambiguous"):
             gap = moved[0].confidence - moved[1].confidence if len(moved) > 1 else 1.0
-            verdict = "ambiguous" if gap < close and moved[0].confidence < 0.9 else "matched"
+            # what was ambiguous becomes clear by parting them, not by raising all of them
+            unclear = moved[0].confidence < _STANDS or verdict == "ambiguous"
+            verdict = "ambiguous" if gap < close and unclear else "matched"
         if moved[0].confidence < weights.MATCHED and verdict in ("matched", "ambiguous"):
             near = structs.replace(
                 diagnosis,
@@ -279,7 +286,8 @@ class CaseReader:
             )
             return without_secrets(_without_advice(near, facts, self.index))
         signed = with_signs(tuple(structs.replace(item, sign="") for item in moved), self.index)
-        changed = structs.replace(diagnosis, verdict=verdict, hypotheses=signed)
+        because = diagnosis.because if verdict == diagnosis.verdict else ""
+        changed = structs.replace(diagnosis, verdict=verdict, hypotheses=signed, because=because)
         return without_secrets(with_advice(changed, facts, self.index))
 
 

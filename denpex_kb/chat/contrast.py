@@ -16,7 +16,9 @@ _OWN, _OTHER, _STRAY = 0.75, 0.06, 0.1
 _READING = 0.03  # bits that each further sign costs a tired reader
 
 
-def contrasts(belief: Belief, done: frozenset[str], index: Index, unsure: float) -> Iterator[Question]:
+def contrasts(
+    belief: Belief, done: frozenset[str], index: Index, unsure: float, old: frozenset[str] = frozenset()
+) -> Iterator[Question]:
     """Go through the questions that set a likely entry against those that look like it.
 
     Args:
@@ -24,11 +26,13 @@ def contrasts(belief: Belief, done: frozenset[str], index: Index, unsure: float)
         done: the keys of what was asked.
         index: the open index.
         unsure: how likely the answer is "don't know".
+        old: the entries whose sign was shown and not chosen; two questions of nearly the same signs annoy.
     """
-    leading = [entry for entry in belief.best(_LEADING) if belief.of(entry) >= _LEAST]
+    leading = [entry for entry in belief.best(_LEADING) if belief.of(entry) >= _LEAST and entry not in old]
     for entry in leading:
         own = {item.id: item.sign for item in index.entry(entry).meta.lookalikes}
-        rivals = [rival for rival in belief.best(20) if rival in own and belief.of(rival) >= _LEAST][: _MOST - 1]
+        near = [rival for rival in belief.best(20) if rival in own and belief.of(rival) >= _LEAST]
+        rivals = [rival for rival in near if rival not in old][: _MOST - 1]
         if not rivals:
             continue
         signs = {rival: own[rival] for rival in rivals}

@@ -21,11 +21,11 @@ from denpex_kb.chat.acts import (
     value_of,
     version_of,
 )
-from denpex_kb.chat.asking import next_question
+from denpex_kb.chat.asking import cross_check, next_question
 from denpex_kb.chat.case import Case, CaseReader
 from denpex_kb.chat.missing import Missing
 from denpex_kb.chat.question import Question
-from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words
+from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words, unanswered
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
 from denpex_kb.index.open import Index
 from denpex_kb.model.conditions import spell
@@ -35,8 +35,10 @@ from denpex_kb.pipeline.question import looks_like_log, quotes_message
 from denpex_kb.read.versions import named_versions
 
 SURE = 0.66  # the share of belief from which on an answer is given as such
+SURE_WORDS = 0.8  # confidence of an answer to words alone
 SURE_STALLED = 0.8  # the same where no message says what happened, only how the ranks stand
 _MOST_QUESTIONS = 8  # asked in a row before the conversation stops asking by itself
+_MOST_UNKNOWN = 4  # the same where none of them could be answered
 _LOST = (
     "Nothing in that is known to the catalog. Say what you see (hang, crash, out of memory), when, and with which"
     " framework; or paste the log."
@@ -62,6 +64,7 @@ class Reply(Struct, frozen=True):
     find: str = ""  # how to find out what the user does not know
     entry: Entry | None = None
     trouble: bool = False  # something that was typed could not be used
+    unmoved: bool = False  # what was told changes nothing of where things stand
 
 
 class Turn(Struct, frozen=True):
@@ -104,6 +107,8 @@ class Conversation:
         """Whether one specific failure stands out: the conversation may end with it."""
         best = self.case.diagnosis.hypotheses[0] if self.case.diagnosis.recognised else None
         if best is None or self.case.diagnosis.verdict == "ambiguous" or self.case.cut:
+            return False
+        if not self.case.has_log and best.confidence < SURE_WORDS:
             return False
         rule = self.index.by_id[best.id]
         return (
@@ -236,12 +241,18 @@ class Conversation:
         self._turns.append(Turn(asked, said))
         self.case = case
         self._ask()
-        return Reply("turn", learnt=_learnt(before, case), find=find)
+        unmoved = before.diagnosis.verdict == case.diagnosis.verdict and (
+            before.diagnosis.hypotheses == case.diagnosis.hypotheses and before.view == case.view
+        )
+        return Reply("turn", learnt=_learnt(before, case), find=find, unmoved=unmoved)
 
     def _ask(self) -> None:
         self.question = None
         if not self.sure and len(self._told) and self._questions < _MOST_QUESTIONS:
-            self.question = next_question(self.case, self._told, self._reader)
+            last = self._questions == _MOST_QUESTIONS - 1 or unanswered(self._told) >= _MOST_UNKNOWN
+            self.question = next_question(self.case, self._told, self._reader, last=last)
+        elif self.sure:
+            self.question = cross_check(self.case, self._told, self._reader)
         self._questions = self._questions + 1 if self.question is not None else 0
 
     # --- commands

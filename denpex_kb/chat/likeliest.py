@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
+from denpex_kb.chat.told import Fits, Told
 from denpex_kb.chat.weighing import View
 from denpex_kb.match.evidence import Hits
 from denpex_kb.model.diagnosis import Diagnosis, Evidence, Hypothesis, Verdict
@@ -39,15 +40,44 @@ def with_likeliest(
     top = diagnosis.hypotheses[0] if diagnosis.recognised else None
     if share < LEAST or share < _AHEAD * view.belief.of(second) or (top is not None and top.id == first):
         return diagnosis
-    if top is not None and _settles(rules[top.id]) and top.confidence >= _SETTLED:
+    if top is not None and _settles(rules[top.id]) and top.confidence >= _SETTLED and first not in confirmed:
         return diagnosis
     known = next((item for item in diagnosis.hypotheses if item.id == first), None)
     named = known or Hypothesis(first, view.titles[first], 0.0, rules[first].role, _evidence(first, hits))
     named = structs.replace(named, confidence=round(min(share, _MOST), 2))
-    rest = tuple(item for item in diagnosis.hypotheses if item.id != first)
+    # what is named behind it cannot be more certain
+    rest = tuple(
+        structs.replace(item, confidence=min(item.confidence, named.confidence))
+        for item in diagnosis.hypotheses
+        if item.id != first
+    )
     verdict: Verdict = "matched" if first in confirmed and share >= _ANSWERED else "ambiguous"
     because = "" if top is None else diagnosis.because
     return structs.replace(diagnosis, verdict=verdict, hypotheses=(named, *rest), because=because)
+
+
+def with_signs_chosen(diagnosis: Diagnosis, told: Sequence[Told], file: str) -> Diagnosis:
+    """Cite the signs that the user says fit.
+
+    Args:
+        diagnosis: what is said so far.
+        told: what was told.
+        file: what stands as the place of an answer.
+    """
+    chosen = [item for item in told if isinstance(item, Fits) and item.text]
+    if not chosen:
+        return diagnosis
+    cited = tuple(
+        structs.replace(
+            item, evidence=(*item.evidence, *(_sign(fits, file) for fits in chosen if item.id in fits.chosen))
+        )
+        for item in diagnosis.hypotheses
+    )
+    return structs.replace(diagnosis, hypotheses=cited)
+
+
+def _sign(fits: Fits, file: str) -> Evidence:
+    return Evidence("signature", "sign", file, text=fits.text, strength="supporting")
 
 
 def _settles(rule: Rule) -> bool:

@@ -19,7 +19,7 @@ _LINES = 40  # that are asked for
 class Missing(Struct, frozen=True):
     """A part of the run's output that was not given."""
 
-    kind: str  # traceback | above | end | stacks
+    kind: str  # traceback | above | end | log
     text: str  # the request
     find: str
     share: float  # of the uncertainty that it most often ends
@@ -31,7 +31,18 @@ class Missing(Struct, frozen=True):
     def key(self) -> str:
         """Under which it counts as asked for."""
         # one asks once for each: other ranks' tracebacks end alike, and what is pasted of the rest is all there is
-        return f"{PART}{self.kind if self.kind == 'traceback' else 'more'}"
+        return f"{PART}{self.kind if self.kind in ('traceback', 'log') else 'more'}"
+
+
+def log_itself() -> Missing:
+    """Return the request for the run's output, where there is none yet."""
+    return Missing(
+        "log",
+        f"Is there a log? Paste its last {_LINES} lines, or drop the file or the folder here: lines decide what words"
+        " leave open.",
+        "the console's output, the job's output file, torchrun --log-dir DIR; where it hangs: py-spy dump --pid PID",
+        0.3,
+    )
 
 
 def missing_parts(examined: Examined, diagnosis: Diagnosis, index: Index) -> tuple[Missing, ...]:

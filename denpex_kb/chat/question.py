@@ -58,7 +58,8 @@ class Question(Struct, frozen=True):
             shown = tuple(choice.value for choice in self.choices if isinstance(choice.value, str))
             fits = tuple(choice.value for choice in chosen if isinstance(choice.value, str))
             answer = self.chances[self.choices.index(chosen[0])] if chosen else self.chances[-1]
-            return Fits(self.key, shown, fits, shift_of(answer, _MOST_SHIFT_SIGNS))
+            text = chosen[0].label if chosen else ""
+            return Fits(self.key, shown, fits, shift_of(answer, _MOST_SHIFT_SIGNS), text)
         if not chosen:
             return Passed(self.key)
         values = tuple(choice.value for choice in chosen if isinstance(choice.value, str | int | bool))

@@ -14,7 +14,8 @@ from denpex_kb.render.terminal import percent, render_brief
 
 _MOST_LEARNT = 8
 _MOST_IN_VIEW = 3
-_LEAST_IN_VIEW = 0.02  # share of the doubt
+_LEAST_IN_VIEW = 0.04  # share of the doubt
+_MOST_ROWS = 2  # of a line that is asked about
 _CUT = "The traceback breaks off before its last line, which says what happened. Paste that line if you have it."
 _PREFIX = re.compile(r"^\[(?:rank|default)\d+\]:?\s*")  # whose line it is varies
 GREETING = (
@@ -85,7 +86,8 @@ def _turn(reply: Reply, talk: Conversation, paper: Paper) -> None:
         more = f" and {len(reply.learnt) - _MOST_LEARNT} more (facts)" if len(reply.learnt) > _MOST_LEARNT else ""
         paper.section("NOTED").line(hide_secrets(shown) + more, "dim")
         paper.blank()
-    stand(talk, paper)
+    if not (reply.unmoved and talk.question is not None):
+        stand(talk, paper)
     if talk.question is not None:
         _question(talk.question, talk, paper)
     elif talk.sure or talk.case.answered:
@@ -145,7 +147,10 @@ def _question(question: Question, talk: Conversation, paper: Paper, *, again: bo
     if question.kind == "lines":
         for choice in question.choices:
             line = _PREFIX.sub("", choice.label)
-            section.clipped(f"[{choice.key}] {line}" if len(question.choices) > 1 else line, "code", 2)
+            if len(question.choices) > 1:
+                section.quoted(f"[{choice.key}] {line}", "code", 2, _MOST_ROWS, hang=4)
+            else:
+                section.quoted(line, "code", 2, _MOST_ROWS)
         single = len(question.choices) == 1
         section.items([*(("[y] yes", "[n] no") if single else ("[n] none of these",)), unknown], indent=2)
     elif question.kind == "signs":
@@ -154,7 +159,8 @@ def _question(question: Question, talk: Conversation, paper: Paper, *, again: bo
             section.line(talk.case.view.titles.get(str(choice.value), str(choice.value)), "dim", 6)
         section.items(["[n] none of these", unknown], indent=2)
     elif question.kind == "paste":
-        section.items(["paste it, or drop the file here", "[d] I have no more, show me where to find it"], indent=2)
+        none = "none" if question.part is not None and question.part.kind == "log" else "no more"
+        section.items(["paste it, or drop the file here", f"[d] I have {none}, show me where to find it"], indent=2)
     elif question.kind == "version":
         section.items(["type it, e.g. 1.2.3", unknown], indent=2)
     else:

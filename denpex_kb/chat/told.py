@@ -79,6 +79,7 @@ class Fits(Struct, frozen=True):
     shown: tuple[str, ...]
     chosen: tuple[str, ...]
     shift: Shift = {}
+    text: str = ""  # the sign that was chosen
 
 
 class Passed(Struct, frozen=True):
@@ -126,3 +127,14 @@ def sign_key(sign: Sign) -> str:
 def unseen(told: Sequence[Told]) -> dict[str, int]:
     """Return of how many lines of each entry the user said that they do not see them."""
     return Counter(sign.entry for item in told if isinstance(item, Signs) and item.shift for sign in item.shown)
+
+
+def unanswered(told: Sequence[Told]) -> int:
+    """Return how many questions in a row, up to the last one, the user did not know."""
+    count = 0
+    for item in reversed(told):
+        known = not isinstance(item, Passed) and not (isinstance(item, Signs | Fits) and not item.shift)
+        if known or (isinstance(item, Signs) and item.seen):
+            break
+        count += 1
+    return count

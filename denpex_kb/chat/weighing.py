@@ -170,14 +170,18 @@ def _shifted(confidence: float, shift: float) -> float:
     return 1.0 / (1.0 + math.exp(-(math.log(_odds(max(confidence, 1e-6))) + shift)))
 
 
-def shifted(hypotheses: Sequence[Hypothesis], shift: Mapping[str, float]) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses in the order that the user's answers leave, with the confidence that is left."""
+def shifted(hypotheses: Sequence[Hypothesis], shift: Mapping[str, float], most: float) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses in the order that the user's answers leave, with the confidence that is left.
+
+    Args:
+        hypotheses: as the matcher ranks them.
+        shift: what the answers say of each, in log-odds.
+        most: the confidence to which answers can raise one.
+    """
     from msgspec import structs
 
-    moved = [
-        structs.replace(item, confidence=round(min(_shifted(item.confidence, shift.get(item.id, 0.0)), 0.98), 3))
-        if shift.get(item.id)
-        else item
-        for item in hypotheses
-    ]
+    def moved_to(item: Hypothesis) -> float:
+        return round(min(_shifted(item.confidence, shift[item.id]), max(most, item.confidence)), 3)
+
+    moved = [structs.replace(item, confidence=moved_to(item)) if shift.get(item.id) else item for item in hypotheses]
     return tuple(sorted(moved, key=lambda item: -item.confidence))

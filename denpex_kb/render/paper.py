@@ -120,9 +120,9 @@ class Section:
         for part in self._paper._wrap(printable(self._paper.shortened(text)), self._indent + indent, hang):
             self._put(part, tone, indent)
 
-    def quoted(self, text: str, tone: Tone, indent: int, most: int) -> None:
+    def quoted(self, text: str, tone: Tone, indent: int, most: int, hang: int = 0) -> None:
         """Write a line of the input wrapped, and cut after so many lines."""
-        parts = self._paper._wrap(printable(text), self._indent + indent)
+        parts = self._paper._wrap(printable(text), self._indent + indent, hang)
         if len(parts) > most:
             room = self._paper.width - self._indent - indent
             ellipsis = self._paper.sign("…", "...")

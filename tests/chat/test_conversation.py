@@ -123,6 +123,8 @@ def test_not_knowing_shows_how_to_find_out_and_goes_on_to_another_question(talk:
 def test_a_line_that_is_seen_decides_and_one_that_is_not_counts_against(talk: Conversation) -> None:
     talk.say("training crashes with cuda error, deepspeed")
     assert talk.question is not None
+    assert talk.question.kind == "paste"  # so little was told that the log says more than any answer
+    talk.say("d")
     assert talk.question.kind == "lines"
     first = talk.question.choices[0]
     asked = [ids[0] for _, ids in talk.question.why]
@@ -256,6 +258,105 @@ def test_a_traceback_that_breaks_off_is_never_a_sure_answer(talk: Conversation) 
     talk.say("\n".join([*lines[:-1], *lines[:-1]]), pasted=True)
 
     assert talk.case.cut
+    assert not talk.sure
+
+
+def test_who_knows_nothing_is_asked_for_the_deciding_part_once_more_and_then_left_alone(talk: Conversation) -> None:
+    lines = OOM.splitlines()
+    talk.say("\n".join([*lines[:-1], *lines[:-1]]), pasted=True)
+
+    kinds: list[str] = []
+    while talk.question is not None and len(kinds) < 20:
+        kinds.append(talk.question.kind)
+        talk.say("I don't know")
+
+    assert kinds.count("paste") == 2
+    assert kinds[0] == kinds[-1] == "paste"
+    assert not talk.sure
+
+
+def test_who_tells_words_only_is_asked_for_the_log_when_words_tell_no_more(talk: Conversation) -> None:
+    talk.say("training hangs, nccl timeout")
+    while talk.question is not None and talk.question.kind != "paste":
+        talk.say("d")
+    assert talk.question is not None
+    assert "log" in talk.question.text
+
+    talk.say(OOM, pasted=True)
+
+    assert talk.case.has_log
+    assert best(talk).startswith("cuda-oom")
+
+
+def test_a_line_that_look_alikes_print_as_well_is_cross_checked_before_it_counts(kb: KnowledgeBase) -> None:
+    from denpex_kb.chat.asking import _signs, cross_check
+    from denpex_kb.chat.case import CaseReader
+    from denpex_kb.chat.told import Signs, Told, Words
+
+    reader = CaseReader(kb.index)
+    words = Words("one card vanished after some hours")
+    sign = next(_signs("cuda-launch-failure", reader.read([words]), frozenset(), reader))[0]
+    told: list[Told] = [words, Signs((sign,), (sign,))]
+    case = reader.read(told)
+    assert case.diagnosis.hypotheses[0].id == "cuda-launch-failure"
+
+    asked = cross_check(case, told, reader)
+
+    assert asked is not None
+    own = next(choice for choice in asked.choices if ": 79," in choice.label)
+    told.append(asked.answered([own]))
+    after = reader.read(told)
+    assert "gpu-xid-79-fell-off-bus" in {item.id for item in after.diagnosis.hypotheses[:2]}
+    assert after.view.belief.of("cuda-launch-failure") < 0.8
+    assert cross_check(after, told, reader) is None
+
+
+def test_a_sign_that_was_chosen_is_cited_and_one_that_was_passed_over_not_shown_again(talk: Conversation) -> None:
+    talk.say("mixtral hangs with deepspeed")
+    assert talk.question is not None
+    assert talk.question.kind == "signs"
+    shown = {choice.value for choice in talk.question.choices}
+    chosen = talk.question.choices[1]
+    talk.say(chosen.key)
+
+    cited = [item.text for item in talk.case.diagnosis.hypotheses[0].evidence]
+    assert chosen.label in cited
+    assert talk.case.diagnosis.hypotheses[0].confidence <= 0.9  # no line of a log proves it
+    assert not talk.case.diagnosis.because
+
+    talk.say("undo")
+    talk.say("d")
+    while talk.question is not None:
+        if talk.question.kind == "signs":
+            assert not shown & {choice.value for choice in talk.question.choices}
+        talk.say("d")
+
+
+def test_a_digit_is_never_taken_for_a_file(talk: Conversation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "3").write_text(OOM)
+    monkeypatch.chdir(tmp_path)
+
+    assert talk.say("3").trouble
+    assert not talk.told
+
+
+def test_vague_words_are_asked_about_before_they_are_an_answer(talk: Conversation) -> None:
+    talk.say("my training just sits there, nothing printed, 8 gpus, 2 nodes")
+
+    assert not talk.sure
+    assert talk.question is not None
+
+
+def test_answers_that_speak_for_two_failures_alike_leave_both_open(talk: Conversation) -> None:
+    log = ROOT / "tests" / "corpus" / "dev" / "inputs" / "fsdp1-head-called-outside.log"
+    talk.say(str(log))
+    assert talk.case.diagnosis.verdict == "ambiguous"
+
+    talk.say("phase = forward")
+
+    first, second = talk.case.diagnosis.hypotheses[:2]
+    assert first.confidence == second.confidence
+    assert talk.case.diagnosis.verdict == "ambiguous"
     assert not talk.sure
 
 
