@@ -153,6 +153,8 @@ def node_goes_down(job: Job) -> Label:
     for rank in job.sample(near, 0.3):
         lost_peer(job, time + 33 + job.rng.random(), rank, job.rng.choice(lost), in_main=False)
     expect: tuple[str, ...] = ("torchrun-node-lost-mid-run",)
+    if job.launcher == "deepspeed":  # nobody tells of the node there: only its peers do
+        expect = (*expect, "nccl-remote-error")
     if job.launcher in SLURM or (job.launcher == "torchrun" and job.rng.random() < 0.5):
         expect = ("slurm-node-fail", *expect)
         job.put(time + 64, "driver", 0, printed("srun.node_failure", host=job.hosts[node]))
