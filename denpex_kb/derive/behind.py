@@ -44,11 +44,13 @@ def rank_behind(
     else:
         own = set()
     own |= {
-        event.rank for event in standing if event.name == "ray-dead-pid" and event.rank is not None and fits(event.rank)
+        event.rank
+        for event in standing
+        if event.name in ("ray-dead-pid", "ray-dead-name") and event.rank is not None and fits(event.rank)
     }
     ended = {rank for rank, exit_ in scene.exits if exit_.code in _codes(chosen) and fits(rank)}
     missed = set(located.ranks) if located is not None and located.culprit else set()
-    for ranks in (by_pid, same_class, own, ended, {rank for rank in missed if fits(rank)}):
+    for ranks in (by_pid, same_class, own, ended, {rank for rank in missed if fits(rank)}, host):
         if len(ranks) == 1:
             return next(iter(ranks))
     return None

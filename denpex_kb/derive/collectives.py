@@ -139,8 +139,8 @@ def _hang(group: str, members: Mapping[int, Report], noticed: float | None) -> H
 def _fingerprint(event: Event) -> list[Report]:
     values = event.values
     return [
-        Report(int(values[rank]), "fingerprint", 0, values[op], "", event.seen)
-        for rank, op in (("reporter", "reporter_op"), ("other", "other_op"))
+        Report(int(values[rank]), "fingerprint", 0, values[op], values.get(shape, ""), event.seen)
+        for rank, op, shape in (("reporter", "reporter_op", "reporter_shape"), ("other", "other_op", "other_shape"))
         if values.get(rank, "").isdigit() and op in values
     ]
 
@@ -190,16 +190,25 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
 
 
 def _behind(reports: Sequence[Report]) -> Relation | None:
-    """The rank with the smallest number waits in a collective that the others have left behind: they wait for it."""
+    """The rank with the smallest number waits in a collective that the others have left behind: they wait for it.
+
+    One rank that is ahead of all others in another operation left out the collective in which they wait. Numbers that
+    scatter point at nobody: no rank can complete a collective that another has not reached.
+    """
     lowest, highest = min(report.seq for report in reports), max(report.seq for report in reports)
     if lowest == highest:
         return None
     late = [report for report in reports if report.seq == lowest]
-    if len(late) >= len(reports):
-        return None
     others = [report for report in reports if report.seq != lowest]
+    if len(others) == 1 and len(late) > 1 and {report.op for report in late} == {late[0].op} != {others[0].op}:
+        text = (
+            f"rank {others[0].rank} is already in collective {highest} ({others[0].call}), the others wait in {lowest}"
+            f" ({late[0].call})"
+        )
+        lines = (others[0].seen, *(report.seen for report in late[:2]))
+        return Relation("rank-ahead", text, (others[0].rank,), lines, culprit=True)
     text = f"{rank_list([report.rank for report in late])} still in collective {lowest}, others in {highest}"
-    few = len(late) <= len(others)
+    few = len(late) <= len(others) and len({report.seq for report in others}) == 1
     return Relation(
         "rank-lags",
         text,

@@ -186,6 +186,26 @@ def aside(
     )
 
 
+def on_main_process(
+    seen: Iterable[Seen], progress: Iterable[Seen], hangs: Sequence[Hang], rules: RuleSet
+) -> Relation | None:
+    """Return rank 0 where the last thing that was told before the time-out is work of the main process alone."""
+    held = [item for item in seen if "main_work" in mark_values(item, rules)]
+    reports = [report.seen.line for hang in hangs for report in hang.reports]
+    if not held or not reports:
+        return None
+    item = held[-1]
+    noticed = min((line.number for line in reports if line.file == item.line.file), default=None)
+    later = any(
+        other.line.file == item.line.file and item.line.number < other.line.number < (noticed or 0)
+        for other in progress
+    )
+    if later or noticed is None or noticed < item.line.number or item.line.rank not in (None, 0):
+        return None
+    text = f"the last line before the time-out is work of rank 0 alone: {item.line.text[:80]}"
+    return Relation("busy-while-others-wait", text, (0,), (item,), culprit=True)
+
+
 def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
     """Return the rank that logged fewer collectives than all others, where each of them is logged."""
     last: dict[int, tuple[int, Seen]] = {}
@@ -208,25 +228,6 @@ def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
     return Relation("rank-lags", text, tuple(late), tuple(last[rank][1] for rank in late[:2]), culprit=True)
 
 
-def throttled(seen: Iterable[Seen], rules: RuleSet, ranks: Ranks) -> Relation | None:
-    """Return the rank of the one device that runs at a lower clock than all others."""
-    found = [
-        (values["gpu"], item) for item in seen if "gpu" in (values := mark_values(item, rules)) and _is_row(item, rules)
-    ]
-    if len({(gpu, item.line.host) for gpu, item in found}) != 1:
-        return None
-    gpu, item = found[0]
-    rank = ranks.of_local(int(gpu), item.line.host)
-    if rank is None:
-        return None
-    text = f"the device of rank {rank} (GPU {gpu}) runs at a lower clock than the others"
-    return Relation("slow-device", text, (rank,), (item,), culprit=True)
-
-
-def _is_row(item: Seen, rules: RuleSet) -> bool:
-    return any(rules.patterns[match.pattern].owner == "gpu-throttled" for match in item.matches)
-
-
 def named_lost(events: Sequence[Event]) -> Relation | None:
     """Return the rank that a coordinator heard no more of, where it names only one."""
     named = {int(event.values["lost_rank"]): event.seen for event in events if "lost_rank" in event.values}
@@ -242,7 +243,8 @@ def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
     for event in events:
         peer = event.values.get("peer", "")
         if event.kind == "collateral" and peer and not peer.isdigit():
-            by_host[peer.split(".cluster")[0]][event.who] = event.seen
+            peer = peer.split(".cluster")[0]
+            by_host[ranks.addresses.get(peer, peer)][event.who] = event.seen
     if not by_host:
         return None
     host = max(sorted(by_host), key=lambda name: len(by_host[name]))
@@ -251,5 +253,5 @@ def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
         return None
     lost = ranks.on(host)
     text = f"{len(namers)} ranks lost their connection to {host}"
-    few = len(lost) * 2 <= len(ranks.known)
+    few = len(lost) * 2 <= max(len(ranks.known), len(namers) + len(lost))
     return Relation("peer-lost", text, lost, tuple(namers.values())[:3], host=host, culprit=few)

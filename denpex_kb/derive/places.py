@@ -25,8 +25,13 @@ def place_of(line: Line) -> str | None:
     return None
 
 
-def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: bool) -> None:
-    """Fill in the hosts of lines that state none, by headings, file names and what else the same output states."""
+def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: bool) -> dict[str, str]:
+    """Fill in the hosts of lines that state none, by headings, file names and what else the same output states.
+
+    Returns:
+        IP address → the host or pod that states it as its own.
+    """
+    addresses: dict[str, str] = {}
     known = _hosts(readings, rules)
     by_task = _aliases((line.task, line.host) for line in _lines(readings)) if task_is_node else {}
     by_ip = _aliases((line.ip, line.host) for line in _lines(readings))
@@ -36,9 +41,14 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
         only = next(iter(own)) if len(own) == 1 and reading.origin.rank is not None else None
         section: str | None = None
         for seen in reading.all_seen():
-            heading = mark_values(seen, rules).get("section")
+            values = mark_values(seen, rules)
+            heading = values.get("section")
             section = heading or section
             line = seen.line
+            if "host_ip" in values:
+                owner = values.get("pod_name") or line.host or section or named
+                if owner is not None:
+                    addresses.setdefault(values["host_ip"], owner)
             if line.host is None:
                 own_process = line.rank is not None or line.local_rank is not None
                 line.host = (
@@ -48,6 +58,7 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
                 line.host = heading
         for line in (*reading.lasts.values(), *([reading.last] if reading.last is not None else [])):
             line.host = line.host or by_task.get(line.task) or by_ip.get(line.ip) or named or only
+    return addresses
 
 
 def _lines(readings: Iterable[Reading]) -> Iterable[Line]:
@@ -63,7 +74,7 @@ def _hosts(readings: Iterable[Reading], rules: RuleSet) -> set[str]:
             if seen.line.host is not None:
                 found.add(seen.line.host)
             values = mark_values(seen, rules)
-            found.update(host for host in (values.get("host"), values.get("section")) if host)
+            found.update(host for host in (values.get("host"), values.get("section"), values.get("pod_name")) if host)
     return found
 
 

@@ -134,6 +134,7 @@ def run_state(
     clocks: Clocks,
     *,
     hung: bool,
+    still: str = "",
 ) -> RunState:
     """Conclude how an attempt ended.
 
@@ -155,6 +156,8 @@ def run_state(
         return RunState("stalled", SAID_TO_HANG, None, steps)
     if any("stack" in marks_of(item, rules) for item in seen):
         return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
+    if still:
+        return RunState("stalled", still, None, steps)
     if began.left_alone:
         return RunState("stalled", began.left_alone, completed[-1].line if completed else None, steps)
     silent = _fell_behind(

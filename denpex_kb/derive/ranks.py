@@ -33,6 +33,7 @@ class Ranks(Struct, frozen=True):
     devices: dict[str, int] = {}  # PCI bus → device index
     task_is_rank: bool = False
     several: bool = False  # the job has more than one rank
+    addresses: dict[str, str] = {}  # IP address → the host or pod that has it
 
     def of_pid(self, pid: int, host: str | None) -> int | None:
         """Return the rank of a process."""
@@ -59,6 +60,12 @@ class Ranks(Struct, frozen=True):
             return next(iter(self.bases.values())) + local  # all that is seen comes from one node
         return local if not self.bases and self.world_size is None and len(set(self.hosts.values())) <= 1 else None
 
+    def of_actor(self, node: int, local: int) -> int | None:
+        """Return the rank of an actor that is named by the number of its node and its local rank."""
+        if not node:
+            return local
+        return node * self.per_node + local if self.per_node is not None and local < self.per_node else None
+
     def of_bus(self, bus: str, host: str | None) -> int | None:
         """Return the rank that uses the device on a PCI bus of a host."""
         device = self._device(pci(bus) or "")
@@ -79,9 +86,11 @@ class Ranks(Struct, frozen=True):
         return free[0] if len(free) == 1 else None
 
     def on(self, host: str | None) -> tuple[int, ...]:
-        """Return the ranks of a host."""
+        """Return the ranks of a host, which may be named by its address."""
         if host is None:
             return ()
+        if host not in self.bases:
+            host = self.addresses.get(host, host)
         if host in self.bases and self.per_node is not None:
             first = self.bases[host]
             last = first + self.per_node if self.world_size is None else min(first + self.per_node, self.world_size)
@@ -127,7 +136,8 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     _forget_numbers_of_hosts(readings, rules)
     lines = [line for reading in readings for line in _all_lines(reading)]
     task_is_rank = _task_is_rank(lines, agents=_has_agents(readings, rules))
-    name_hosts(readings, rules, task_is_node=not task_is_rank)
+    addresses = name_hosts(readings, rules, task_is_node=not task_is_rank)
+    _only_rank_of_file(readings, rules)
     evidence = _gather(readings, lines, rules, facts, task_is_rank=task_is_rank)
     ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
     _fill_in(lines, ranks)
@@ -139,7 +149,7 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
             if (place := place_of(line)) is not None:
                 hosts.setdefault(line.rank, place)
     several = ranks.several or len(known) > 1 or max(known, default=0) > 0 or _stops_others(readings, rules)
-    return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several)
+    return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several, addresses=addresses)
 
 
 def _forget_numbers_of_hosts(readings: Iterable[Reading], rules: RuleSet) -> None:
@@ -148,6 +158,23 @@ def _forget_numbers_of_hosts(readings: Iterable[Reading], rules: RuleSet) -> Non
         for seen in reading.seen:
             if _MACHINE & marks_of(seen, rules):
                 seen.line.rank = seen.line.local_rank = None
+
+
+def _only_rank_of_file(readings: Iterable[Reading], rules: RuleSet) -> None:
+    """Lines of a file whose agent says that it has one process, with its rank, are of that rank."""
+    for reading in readings:
+        stated = {
+            values["first_rank"] if "more_ranks" not in values else ""
+            for seen in reading.seen
+            if "first_rank" in (values := mark_values(seen, rules)) and seen.line.text.rstrip().endswith("]")
+        }
+        if len(stated) != 1 or not (only := stated.pop()) or reading.ranks - {int(only)}:
+            continue
+        for line in _all_lines(reading):
+            if line.rank is None:
+                line.rank = int(only)
+        if reading.last is not None:
+            reading.lasts.setdefault(("rank", int(only)), reading.last)
 
 
 def _gather(
@@ -204,11 +231,30 @@ def _conclude(
             pids.setdefault((place, pid), bases[place] + local)
         elif place is None and len(hosts) <= 1:
             pids.setdefault((place, pid), local)
+    for key, device in _devices_of_one_host(evidence, known, world).items():
+        pids.setdefault(key, device)
     devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}
     several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
+    several = several or evidence.named_actors or max(bases.values(), default=0) > 0
     return Ranks(
         tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several
     )
+
+
+def _devices_of_one_host(evidence: Evidence, known: set[int], world: int | None) -> dict[tuple[str | None, int], int]:
+    """Return the ranks of the processes of the only host that is seen, where each has a device of its own.
+
+    A process that sees one device only calls it 0, so that several with one number tell nothing.
+    """
+    places = {place for place, _ in evidence.by_device}
+    numbers = sorted(device for _, device in evidence.by_device)
+    if len(places) != 1 or len(numbers) < 2 or numbers != list(range(len(numbers))):
+        return {}
+    if not known or max(known) >= len(numbers) or (world is not None and world != len(numbers)):
+        return {}
+    if any(len(pids) != 1 for pids in evidence.by_device.values()):
+        return {}
+    return {(place, next(iter(pids))): device for (place, device), pids in evidence.by_device.items()}
 
 
 def _consistent(pairs: Pairs) -> Pairs:
@@ -218,8 +264,8 @@ def _consistent(pairs: Pairs) -> Pairs:
 
 def _rank_of(line: Line, ranks: Ranks) -> int | None:
     place = place_of(line)
-    if (line.pid is not None and line.device is not None) or (line.ip is not None and line.pid is not None):
-        rank = ranks.of_pid(line.pid, place) if line.pid is not None else None
+    if line.pid is not None and (line.device is not None or line.ip is not None or line.role is not None):
+        rank = ranks.of_pid(line.pid, place)
         if rank is not None:
             return rank
     if line.local_rank is not None:
@@ -240,6 +286,8 @@ def _all_lines(reading: Reading) -> list[Line]:
 
 def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | None) -> int | None:
     least = max(evidence.locals, default=-1) + 1
+    if len(evidence.sizes) == 1 and least <= (size := next(iter(evidence.sizes))):
+        return size
     nodes = facts.value("nodes")
     if world is not None and isinstance(nodes, int) and nodes > 0 and world % nodes == 0:
         return world // nodes
