@@ -10,6 +10,11 @@ from denpex_kb.derive.events import Event
 from denpex_kb.derive.nouns import Scene
 from denpex_kb.derive.order import gap_between
 
+# Records of a machine that lacks a device: whichever process asks for one too many fails.
+_OF_THE_NODE = frozenset({"gpu-probe-failed"})
+# Texts on which two ranks disagree: the process that prints one need not be the wrong one.
+_OF_TWO = frozenset({"nccl-message-truncated", "gloo-size-mismatch"})
+_BACKEND = ("DistBackendError", "ncclInternalError", "EnforceNotMet")
 _RECORD_WINDOW = 120.0  # seconds around a record in which its rank shows the consequence
 
 
@@ -17,6 +22,8 @@ def rank_behind(
     chosen: Event, firsts: Sequence[Event], standing: Sequence[Event], scene: Scene, located: Relation | None
 ) -> int | None:
     """Return the rank that an event names, else the one that ended, or was missed, as such an event makes it."""
+    if chosen.name in _OF_THE_NODE or _of_two(chosen, standing):
+        return None
     if chosen.rank is not None:
         return chosen.rank
     if len(chosen.ranks) > 1 or "reporter" in chosen.values or "link" in chosen.values:
@@ -54,6 +61,12 @@ def rank_behind(
         if len(ranks) == 1:
             return next(iter(ranks))
     return None
+
+
+def _of_two(chosen: Event, standing: Sequence[Event]) -> bool:
+    """Whether an exception only says that a message of another process was not what was expected."""
+    name = chosen.values.get("exception", "").rsplit(".", 1)[-1]
+    return name in _BACKEND and any(event.name in _OF_TWO for event in standing)
 
 
 def _near(event: Event, other: Event) -> bool:

@@ -61,6 +61,15 @@ class Hang(Struct, frozen=True):
     reports: tuple[Report, ...]
     began: float | None = None
     noticed: float | None = None
+    others: Mapping[int, Status] = {}  # ranks that say how far they came, and report no time-out of their own
+
+
+class Status(Struct, frozen=True):
+    """How far a rank came, by the answer of its monitor to the dump signal of another."""
+
+    enqueued: int
+    completed: int
+    seen: Seen
 
 
 def find_hangs(events: Iterable[Event]) -> list[Hang]:
@@ -104,7 +113,7 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
                 noticed[group] = min(noticed.get(group, when), when)
     _attribute(groups, group_of, noticed)
     _add_status(held, groups)
-    hangs = [_hang(group, members, noticed.get(group)) for group, members in groups.items() if members]
+    hangs = [_hang(group, members, noticed.get(group), held) for group, members in groups.items() if members]
     return sorted(hangs, key=lambda hang: (hang.began if hang.began is not None else float("inf"), -len(hang.reports)))
 
 
@@ -131,9 +140,15 @@ def _attribute(groups: dict[str, dict[int, Report]], group_of: Mapping[int, str]
                 noticed[group] = min(noticed.get(group, noticed[""]), noticed[""])
 
 
-def _hang(group: str, members: Mapping[int, Report], noticed: float | None) -> Hang:
+def _hang(group: str, members: Mapping[int, Report], noticed: float | None, events: Iterable[Event]) -> Hang:
     starts = [report.hung for report in members.values() if report.hung is not None]
-    return Hang(group, tuple(members.values()), min(starts, default=None), noticed)
+    others: dict[int, Status] = {}
+    for event in events:
+        rank, values = event.line.rank, event.values
+        if rank is None or rank in members or values.get("group") != group or "enqueued" not in values:
+            continue
+        others.setdefault(rank, Status(int(values["enqueued"]), int(values.get("completed", "-1")), event.seen))
+    return Hang(group, tuple(members.values()), min(starts, default=None), noticed, others)
 
 
 def _fingerprint(event: Event) -> list[Report]:
@@ -164,6 +179,8 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
     """Return the relations between the ranks of one group: who is behind, who runs something else, or nobody."""
     reports = sorted(hang.reports, key=lambda report: report.rank)
     lines = tuple(report.seen for report in reports[:4])
+    if (absent := _not_joined(hang)) is not None:
+        return [absent]
     if len(reports) < 2:
         return []
     if (behind := _behind(reports)) is not None:
@@ -187,6 +204,21 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
     if ranks.world_size is not None and len(reports) == ranks.world_size:
         found.append(Relation("same-collective-everywhere", "all ranks wait in the same collective", (), lines))
     return found
+
+
+def _not_joined(hang: Hang) -> Relation | None:
+    """The ranks that had not even enqueued the collective in which the others timed out, by their own account."""
+    numbers = {report.seq for report in hang.reports}
+    if len(numbers) != 1 or not hang.others:
+        return None
+    seq = numbers.pop()
+    late = sorted(rank for rank, status in hang.others.items() if 0 <= status.enqueued < seq)
+    if not late or len(late) * 2 > len(hang.reports) + len(hang.others):
+        return None
+    enqueued = max(hang.others[rank].enqueued for rank in late)
+    text = f"{rank_list(late)} had enqueued no more than collective {enqueued}, the others wait in {seq}"
+    lines = (*(hang.others[rank].seen for rank in late[:2]), *(report.seen for report in hang.reports[:2]))
+    return Relation("rank-lags", text, tuple(late), lines, culprit=True)
 
 
 def _behind(reports: Sequence[Report]) -> Relation | None:
@@ -259,6 +291,8 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
     if not _is_default(hang, ranks) or expected != set(range(len(expected))):
         return None
     observed = {report.rank for report in hang.reports}
+    numbers = {report.seq for report in hang.reports}
+    observed |= {rank for rank, status in hang.others.items() if status.enqueued >= max(numbers)}
     missing = expected - observed - dead
     if not missing or len(observed) < _SETTLED * len(expected - dead):
         return None
