@@ -22,7 +22,9 @@ def rank_behind(
     chosen: Event, firsts: Sequence[Event], standing: Sequence[Event], scene: Scene, located: Relation | None
 ) -> int | None:
     """Return the rank that an event names, else the one that ended, or was missed, as such an event makes it."""
-    if chosen.name in _OF_THE_NODE or _of_two(chosen, standing):
+    if chosen.kind == "hardware" and any(event.name in _OF_THE_NODE for event in standing):
+        return None
+    if _of_two(chosen, standing):
         return None
     if chosen.rank is not None:
         return chosen.rank

@@ -12,6 +12,8 @@ from denpex_kb.derive.ranks import Ranks
 from denpex_kb.model.events import Seen
 from denpex_kb.model.rules import RuleSet
 
+_HANDED_OUT = frozenset({"BROADCAST", "SCATTER", "GATHER"})
+_REDUCED = frozenset({"ALLREDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"})
 _REFERENCE = 0  # the rank with which the others compare themselves
 
 
@@ -97,6 +99,31 @@ def without_input(seen: Iterable[Seen], relations: Iterable[Relation], rules: Ru
     ((rank, item),) = found.items()
     text = f"rank {rank} had an input without what the others had: {item.line.text[:80]}"
     return Relation("differs-from-others", text, (rank,), (item,), culprit=True)
+
+
+def beside_the_steps(
+    seen: Iterable[Seen], progress: Iterable[Seen], hangs: Iterable[Hang], relations: Iterable[Relation], rules: RuleSet
+) -> Relation | None:
+    """Return rank 0 where it hands something out, while the other rank reduces, just after work beside the steps.
+
+    That two ranks are in different operations says nothing by itself; a save, or an evaluation, as the last thing told
+    before is what mostly rank 0 does alone.
+    """
+    if any(relation.culprit for relation in relations):
+        return None
+    asked = [hang for hang in hangs if hang.group == "fingerprint" and len(hang.reports) == 2]
+    held = [item for item in seen if "besides" in mark_values(item, rules) and item.line.rank in (None, 0)]
+    if len(asked) != 1 or not held:
+        return None
+    ops = {report.rank: report for report in asked[0].reports}
+    if ops.keys() != {0, 1} or ops[0].op not in _HANDED_OUT or ops[1].op not in _REDUCED:
+        return None
+    told, item = ops[0].seen.line, held[-1]
+    steps = [step.line.number for step in progress if step.line.file == item.line.file]
+    if item.line.file != told.file or not max(steps, default=0) < item.line.number < told.number:
+        return None
+    text = f"rank 0 is in a {ops[0].op}, the other rank in an {ops[1].op}, just after: {item.line.text[:80]}"
+    return Relation("busy-while-others-wait", text, (0,), (item, ops[0].seen), culprit=True)
 
 
 def alone_in_hang(hangs: Sequence[Hang], ended: dict[int, Seen], ranks: Ranks) -> Relation | None:

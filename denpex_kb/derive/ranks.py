@@ -230,7 +230,7 @@ def _conclude(
         if place is not None and place in bases:
             pids.setdefault((place, pid), bases[place] + local)
         elif place is None and len(hosts) <= 1:
-            pids.setdefault((place, pid), local)
+            pids.setdefault((place, pid), (next(iter(bases.values())) if len(bases) == 1 else 0) + local)
     for key, device in _devices_of_one_host(evidence, known, world).items():
         pids.setdefault(key, device)
     devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Relation, compare, find_hangs, rank_list
-from denpex_kb.derive.compared import alone_in_hang, differs, without_input
+from denpex_kb.derive.compared import alone_in_hang, beside_the_steps, differs, without_input
 from denpex_kb.derive.devices import idle_device, slow_device
 from denpex_kb.derive.events import CLASSES, classify
 from denpex_kb.derive.exits import Exit, read_exits
@@ -90,6 +90,7 @@ def build_scene(
         lagging,
         differs(events, ranks),
         without_input(seen, relations, rules),
+        beside_the_steps(seen, progress, hangs, relations, rules),
         idle,
         on_main_process(seen, progress, hangs, rules),
         behind_in_log(seen, rules) if ended_by_force else None,  # in mid-flight some rank is always behind
