@@ -38,6 +38,8 @@ class Evidence:
     def __init__(self) -> None:
         self.pairs: Pairs = defaultdict(Counter)
         self.weak: Pairs = defaultdict(Counter)
+        self.grouped: Pairs = defaultdict(Counter)  # by ranks in a process group, which may be a smaller one
+        self.locals_of: dict[str, set[int]] = defaultdict(set)  # place → the local ranks that are seen there
         self.pids: dict[tuple[str | None, int], int] = {}
         self.local_pids: dict[tuple[str | None, int], int] = {}
         self.devices: dict[str, Counter[int]] = defaultdict(Counter)
@@ -54,6 +56,10 @@ class Evidence:
         place = place_of(line)
         if line.local_rank is not None:
             self.locals.add(line.local_rank)
+            if place is not None:
+                self.locals_of[place].add(line.local_rank)
+                if line.group_rank is not None:
+                    self.grouped[place][line.group_rank - line.local_rank] += 1
         if line.node is not None and place is not None:
             self.nodes.setdefault(place, line.node)
         if line.device is not None and line.pid is not None:

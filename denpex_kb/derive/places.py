@@ -41,21 +41,28 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
         only = next(iter(own)) if len(own) == 1 and reading.origin.rank is not None else None
         section: str | None = None
         for seen in reading.all_seen():
+            if task_is_node and seen.line.host is None and seen.line.task is not None:
+                seen.line.host = by_task.get(seen.line.task) or f"node {seen.line.task}"
             values = mark_values(seen, rules)
             heading = values.get("section")
             section = heading or section
             line = seen.line
             if "host_ip" in values:
-                owner = values.get("pod_name") or line.host or section or named
+                owner = values.get("pod_name") or section or line.host or named
                 if owner is not None:
                     addresses.setdefault(values["host_ip"], owner)
+            own_process = line.rank is not None or line.local_rank is not None
+            if section is not None and not own_process and line.host == reading.origin.host:
+                line.host = section  # what the text says of the lines below it is nearer than the file's name
             if line.host is None:
-                own_process = line.rank is not None or line.local_rank is not None
                 line.host = (
                     (None if own_process else section) or by_task.get(line.task) or by_ip.get(line.ip) or named or only
                 )
             elif heading:
                 line.host = heading
+        for line in reading.lasts.values():
+            if task_is_node and line.host is None and line.task is not None:
+                line.host = by_task.get(line.task) or f"node {line.task}"
         for line in (*reading.lasts.values(), *([reading.last] if reading.last is not None else [])):
             line.host = line.host or by_task.get(line.task) or by_ip.get(line.ip) or named or only
     return addresses
@@ -115,6 +122,24 @@ def first_ranks(
                 if world is None or number * per_node < world:
                     bases.setdefault(host, number * per_node)
     return bases
+
+
+def in_a_row(locals_of: Mapping[str, set[int]]) -> dict[str, int]:
+    """Return the first ranks of hosts that are numbered in a row and have the same local ranks, from 0 on end.
+
+    Launchers number nodes in the order of their names, where the world is not stated.
+    """
+    sizes = {len(held) for held in locals_of.values() if held == set(range(len(held)))}
+    names = sorted(locals_of, key=_natural)
+    found = [_LAST_NUMBER.search(name) for name in names]
+    if len(sizes) != 1 or len(names) < 2 or not all(found) or any(max(held) >= len(held) for held in locals_of.values()):
+        return {}
+    shapes = {name[: match.start()] + "#" + name[match.end() :] for name, match in zip(names, found, strict=True) if match}
+    numbers = [int(match.group(1)) for match in found if match]
+    if len(shapes) != 1 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return {}
+    size = sizes.pop()
+    return {name: number * size for number, name in enumerate(names)}
 
 
 def _by_role(hosts: Iterable[str]) -> dict[str, int]:

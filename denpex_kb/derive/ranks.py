@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.evidence import Evidence, bus_numbers, pci
 from denpex_kb.derive.exits import read_exits
-from denpex_kb.derive.places import Pairs, first_ranks, name_hosts, place_of
+from denpex_kb.derive.places import Pairs, first_ranks, in_a_row, name_hosts, place_of
 from denpex_kb.model.events import Line, Reading
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import RuleSet
@@ -33,6 +33,7 @@ class Ranks(Struct, frozen=True):
     devices: dict[str, int] = {}  # PCI bus → device index
     task_is_rank: bool = False
     several: bool = False  # the job has more than one rank
+    apart: bool = False  # several hosts have local ranks, so that none of them is the global one by itself
     addresses: dict[str, str] = {}  # IP address → the host or pod that has it
 
     def of_pid(self, pid: int, host: str | None) -> int | None:
@@ -58,7 +59,9 @@ class Ranks(Struct, frozen=True):
             return local
         if len(self.bases) == 1 and self.world_size is None:
             return next(iter(self.bases.values())) + local  # all that is seen comes from one node
-        return local if not self.bases and self.world_size is None and len(set(self.hosts.values())) <= 1 else None
+        if self.bases or self.world_size is not None or self.apart or len(set(self.hosts.values())) > 1:
+            return None
+        return local
 
     def of_actor(self, node: int, local: int) -> int | None:
         """Return the rank of an actor that is named by the number of its node and its local rank."""
@@ -214,17 +217,19 @@ def _conclude(
     known |= {rank for reading in readings for rank in reading.ranks}
     world = max((size for size in evidence.worlds if size > max(known, default=0)), default=None)
     basis = f"world size {world}" if world is not None else ""
-    pairs = evidence.pairs or _consistent(evidence.weak)
+    pairs = evidence.pairs or _consistent(evidence.weak) or _distinct(evidence.grouped)
     places = dict.fromkeys((*map(place_of, lines), *evidence.hosts.values()))
     hosts = [place for place in places if place is not None]
     per_node = _per_node(facts, evidence, pairs, world)
     merged: Pairs = defaultdict(Counter)
-    for source in (evidence.pairs, _consistent(evidence.weak)):
+    for source in (evidence.pairs, _consistent(evidence.weak), _distinct(evidence.grouped)):
         for host, counter in source.items():
             if host not in merged:
                 merged[host] = counter
     with_ranks = [host for host in hosts if host in merged or host in evidence.nodes] or hosts
     bases = first_ranks(merged, hosts if len(hosts) > len(with_ranks) else with_ranks, per_node, evidence.nodes, world)
+    if not bases and world is None:
+        bases = in_a_row(evidence.locals_of)
     pids = dict(evidence.pids)
     for (place, pid), local in evidence.local_pids.items():
         if place is not None and place in bases:
@@ -237,7 +242,17 @@ def _conclude(
     several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
     several = several or evidence.named_actors or max(bases.values(), default=0) > 0
     return Ranks(
-        tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several
+        tuple(sorted(known)),
+        world,
+        evidence.hosts,
+        basis,
+        per_node,
+        bases,
+        pids,
+        devices,
+        task_is_rank,
+        several,
+        len(evidence.locals_of) > 1,
     )
 
 
@@ -262,6 +277,13 @@ def _consistent(pairs: Pairs) -> Pairs:
     return pairs if all(len(counter) == 1 for counter in pairs.values()) else {}
 
 
+def _distinct(pairs: Pairs) -> Pairs:
+    """Ranks of a group are global ones only where every host has a first rank of its own."""
+    held = _consistent(pairs)
+    firsts = [next(iter(counter)) for counter in held.values()]
+    return held if len(set(firsts)) == len(firsts) and min(firsts, default=-1) >= 0 else {}
+
+
 def _rank_of(line: Line, ranks: Ranks) -> int | None:
     place = place_of(line)
     if line.pid is not None and (line.device is not None or line.ip is not None or line.role is not None):
@@ -269,7 +291,8 @@ def _rank_of(line: Line, ranks: Ranks) -> int | None:
         if rank is not None:
             return rank
     if line.local_rank is not None:
-        return ranks.of_local(line.local_rank, place)
+        rank = ranks.of_local(line.local_rank, place)
+        return rank if rank is not None else line.group_rank
     if line.task is not None:
         return line.task if ranks.task_is_rank else None
     if line.pid is not None:
