@@ -26,6 +26,9 @@ def rank_behind(
         return None
     if _of_two(chosen, standing):
         return None
+    if chosen.kind == "scheduler" and "node" in chosen.name:
+        own = scene.ranks.on(chosen.host)
+        return own[0] if len(own) == 1 else None
     if chosen.rank is not None:
         return chosen.rank
     if len(chosen.ranks) > 1 or "reporter" in chosen.values or "link" in chosen.values:

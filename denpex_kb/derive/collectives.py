@@ -62,6 +62,7 @@ class Hang(Struct, frozen=True):
     began: float | None = None
     noticed: float | None = None
     others: Mapping[int, Status] = {}  # ranks that say how far they came, and report no time-out of their own
+    doubtful: bool = False  # ranks that wait in a collective say as well that they have not enqueued it
 
 
 class Status(Struct, frozen=True):
@@ -143,12 +144,16 @@ def _attribute(groups: dict[str, dict[int, Report]], group_of: Mapping[int, str]
 def _hang(group: str, members: Mapping[int, Report], noticed: float | None, events: Iterable[Event]) -> Hang:
     starts = [report.hung for report in members.values() if report.hung is not None]
     others: dict[int, Status] = {}
+    doubtful = False
     for event in events:
         rank, values = event.line.rank, event.values
-        if rank is None or rank in members or values.get("group") != group or "enqueued" not in values:
+        if rank is None or values.get("group") != group or "enqueued" not in values:
+            continue
+        if rank in members:
+            doubtful = doubtful or 0 <= int(values["enqueued"]) < members[rank].seq
             continue
         others.setdefault(rank, Status(int(values["enqueued"]), int(values.get("completed", "-1")), event.seen))
-    return Hang(group, tuple(members.values()), min(starts, default=None), noticed, others)
+    return Hang(group, tuple(members.values()), min(starts, default=None), noticed, others, doubtful)
 
 
 def _fingerprint(event: Event) -> list[Report]:
@@ -209,7 +214,7 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
 def _not_joined(hang: Hang) -> Relation | None:
     """The ranks that had not even enqueued the collective in which the others timed out, by their own account."""
     numbers = {report.seq for report in hang.reports}
-    if len(numbers) != 1 or not hang.others:
+    if len(numbers) != 1 or not hang.others or hang.doubtful:
         return None
     seq = numbers.pop()
     late = sorted(rank for rank, status in hang.others.items() if 0 <= status.enqueued < seq)
@@ -292,6 +297,8 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
         return None
     observed = {report.rank for report in hang.reports}
     numbers = {report.seq for report in hang.reports}
+    if hang.doubtful:
+        numbers = {0}
     observed |= {rank for rank, status in hang.others.items() if status.enqueued >= max(numbers)}
     missing = expected - observed - dead
     if not missing or len(observed) < _SETTLED * len(expected - dead):

@@ -126,13 +126,18 @@ def beside_the_steps(
     return Relation("busy-while-others-wait", text, (0,), (item, ops[0].seen), culprit=True)
 
 
-def alone_in_hang(hangs: Sequence[Hang], ended: dict[int, Seen], ranks: Ranks) -> Relation | None:
+def alone_in_hang(
+    hangs: Sequence[Hang], ended: dict[int, Seen], leaving: dict[int, Seen], ranks: Ranks
+) -> Relation | None:
     """Return the rank that is out of step with those that say they are through, by who waits in vain.
 
     Whoever ended while most others wait left early; where one waits and most others are through, it is the odd one.
+    A reason to leave counts only if none of those that wait gives one as well.
     """
     waiting = {report.rank: report.seen for hang in hangs for report in hang.reports if hang.group != "fingerprint"}
     through = {rank: item for rank, item in ended.items() if rank not in waiting}
+    if not through and len(leaving) == 1 and not leaving.keys() & waiting.keys():
+        through = leaving
     if not waiting or not through:
         return None
     world = ranks.world_size or max((*waiting, *through)) + 1

@@ -12,6 +12,7 @@ from denpex_kb.derive.compared import alone_in_hang, beside_the_steps, differs, 
 from denpex_kb.derive.devices import idle_device, slow_device
 from denpex_kb.derive.events import CLASSES, classify
 from denpex_kb.derive.exits import Exit, read_exits
+from denpex_kb.derive.groups import away_from_groups
 from denpex_kb.derive.locate import (
     aside,
     behind_in_log,
@@ -20,6 +21,7 @@ from denpex_kb.derive.locate import (
     named_lost,
     on_main_process,
     silent_in,
+    stuck_watchdog,
 )
 from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.order import dated
@@ -67,13 +69,17 @@ def build_scene(
     relations: list[Relation] = []
     if (early := left_early(events, exits, ranks)) is not None:
         relations.append(early)
-    through = _through(seen, rules)
-    if (alone := alone_in_hang(hangs, through, ranks)) is not None:
-        relations.append(alone)
+    for first in (
+        stuck_watchdog(standing, hangs, clocks),
+        alone_in_hang(hangs, _through(seen, rules), _leaving(seen, rules), ranks),
+        away_from_groups(hangs, ranks),
+    ):
+        if first is not None:
+            relations.append(first)
     for hang in hangs:
         relations += compare(hang, ranks)
         if hang.group != "fingerprint":
-            relations += silent_in(hang, standing, lasts, ranks, clocks)
+            relations += silent_in(hang, standing, lasts, ranks, clocks, exits)
     ended = ended_while_others_work(readings, seen, progress, rules)
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):
@@ -114,6 +120,13 @@ def build_scene(
         alone,
         still,
     )
+
+
+def _leaving(seen: Iterable[Seen], rules: RuleSet) -> dict[int, Seen]:
+    """Return the ranks that say why they leave the loop, with their last such lines."""
+    return {
+        item.line.rank: item for item in seen if item.line.rank is not None and "leaves" in mark_values(item, rules)
+    }
 
 
 def _through(seen: Iterable[Seen], rules: RuleSet) -> dict[int, Seen]:
