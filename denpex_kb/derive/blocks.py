@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from denpex_kb.model.events import Identity, Line, Match, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
 
+QUOTED = "quoted"  # the role of a process whose traceback a driver prints
 _LONGEST_IGNORED = 60  # lines from the head of an ignored traceback to its exception
 
 
@@ -64,7 +65,7 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
 
 def _of_quoted(line: Line, pid: int, ip: str | None) -> None:
     """Give a line of a traceback that a driver quotes to the process that raised it."""
-    line.pid, line.ip, line.role = pid, ip, "quoted"
+    line.pid, line.ip, line.role = pid, ip, QUOTED
 
 
 class _Blocks:

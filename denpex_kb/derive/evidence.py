@@ -10,7 +10,6 @@ from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.places import Pairs, place_of
 from denpex_kb.model.events import Line, Seen
 
-
 _NODE_OF_LAUNCH = re.compile(r"'([^']{1,120})': \[([\d, ]{0,400})\]")
 
 
@@ -55,11 +54,7 @@ class Evidence:
         """Take what the prefixes of a line state together."""
         place = place_of(line)
         if line.local_rank is not None:
-            self.locals.add(line.local_rank)
-            if place is not None:
-                self.locals_of[place].add(line.local_rank)
-                if line.group_rank is not None:
-                    self.grouped[place][line.group_rank - line.local_rank] += 1
+            self._local(line, line.local_rank, place)
         if line.node is not None and place is not None:
             self.nodes.setdefault(place, line.node)
         if line.device is not None and line.pid is not None:
@@ -79,29 +74,20 @@ class Evidence:
         ):  # an NCCL or a Ray prefix; other pids may be those of launchers
             self.pids.setdefault((place, line.pid), line.rank)
 
+    def _local(self, line: Line, local: int, place: str | None) -> None:
+        self.locals.add(local)
+        if place is not None:
+            self.locals_of[place].add(local)
+            if line.group_rank is not None:
+                self.grouped[place][line.group_rank - local] += 1
+
     def marks(self, seen: Seen, values: Mapping[str, str]) -> None:
         """Take what marks state."""
-        line = seen.line
-        place = place_of(line)
+        place = place_of(seen.line)
         if "nranks" in values:
-            rank, device, world = int(values["comm_rank"]), int(values["device"]), int(values["nranks"])
-            self.worlds.add(world)
-            if (bus := pci(values.get("busid", ""))) is not None:
-                self.devices[bus][device] += 1
-            if world == max(self.worlds) and (line.rank is None or line.rank == rank):
-                if line.pid is not None:
-                    self.pids[place, line.pid] = rank
-                if place is not None:
-                    self.hosts.setdefault(rank, place)
-                    self.weak[place][rank - device] += 2
-                if line.rank is None:
-                    line.rank = rank
-        if "first_rank" in values and place is not None:
-            self.pairs[place][int(values["first_rank"])] += 1
-            if "more_ranks" in values or seen.line.text.rstrip().endswith("]"):
-                self.sizes.add(values.get("more_ranks", "").count(",") + 1)
-        if "node" in values and place is not None and values["node"].isdigit():
-            self.nodes.setdefault(place, int(values["node"]))
+            self._communicator(seen.line, values)
+        if place is not None:
+            self._of_place(place, seen.line, values)
         self.named_actors = self.named_actors or "actor_local" in values
         if "local_size" in values:
             self.sizes.add(int(values["local_size"]))
@@ -111,6 +97,30 @@ class Evidence:
             self._mapping(values["rank_mapping"])
         if values.get("pid", "").isdigit():
             self._of_pid(values.get("worker_ip", place), int(values["pid"]), values)
+
+    def _communicator(self, line: Line, values: Mapping[str, str]) -> None:
+        """Take what NCCL says of a process at the start of a communicator; the largest is that of the job."""
+        place = place_of(line)
+        rank, device, world = int(values["comm_rank"]), int(values["device"]), int(values["nranks"])
+        self.worlds.add(world)
+        if (bus := pci(values.get("busid", ""))) is not None:
+            self.devices[bus][device] += 1
+        if world == max(self.worlds) and (line.rank is None or line.rank == rank):
+            if line.pid is not None:
+                self.pids[place, line.pid] = rank
+            if place is not None:
+                self.hosts.setdefault(rank, place)
+                self.weak[place][rank - device] += 2
+            if line.rank is None:
+                line.rank = rank
+
+    def _of_place(self, place: str, line: Line, values: Mapping[str, str]) -> None:
+        if "first_rank" in values:
+            self.pairs[place][int(values["first_rank"])] += 1
+            if "more_ranks" in values or line.text.rstrip().endswith("]"):
+                self.sizes.add(values.get("more_ranks", "").count(",") + 1)
+        if values.get("node", "").isdigit():
+            self.nodes.setdefault(place, int(values["node"]))
 
     def _of_pid(self, place: str | None, pid: int, values: Mapping[str, str]) -> None:
         if "stated_rank" in values:

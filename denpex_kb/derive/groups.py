@@ -43,9 +43,7 @@ def away_from_groups(hangs: Sequence[Hang], ranks: Ranks) -> Relation | None:
 
 def _missing(reports: Sequence[Report], world: int) -> set[int] | None:
     """Return the ranks of a group that do not report; None where its ranks are not known."""
-    places = {
-        report.seen.line.group_rank: report.rank for report in reports if report.seen.line.group_rank is not None
-    }
+    places = {report.seen.line.group_rank: report.rank for report in reports if report.seen.line.group_rank is not None}
     if len(places) < _LEAST or len(places) != len(reports):
         return None
     (low, first), *_, (high, last) = sorted(places.items())

@@ -39,18 +39,17 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
         named = reading.origin.host or _in_name(reading.origin.name, known)
         own = {seen.line.host for seen in reading.seen if seen.line.host is not None}
         only = next(iter(own)) if len(own) == 1 and reading.origin.rank is not None else None
+        if task_is_node:
+            _name_nodes(reading, by_task)
         section: str | None = None
         for seen in reading.all_seen():
-            if task_is_node and seen.line.host is None and seen.line.task is not None:
-                seen.line.host = by_task.get(seen.line.task) or f"node {seen.line.task}"
             values = mark_values(seen, rules)
             heading = values.get("section")
             section = heading or section
             line = seen.line
             if "host_ip" in values:
                 owner = values.get("pod_name") or section or line.host or named
-                if owner is not None:
-                    addresses.setdefault(values["host_ip"], owner)
+                addresses |= {values["host_ip"]: owner} if owner and values["host_ip"] not in addresses else {}
             own_process = line.rank is not None or line.local_rank is not None
             if section is not None and not own_process and line.host == reading.origin.host:
                 line.host = section  # what the text says of the lines below it is nearer than the file's name
@@ -60,12 +59,16 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
                 )
             elif heading:
                 line.host = heading
-        for line in reading.lasts.values():
-            if task_is_node and line.host is None and line.task is not None:
-                line.host = by_task.get(line.task) or f"node {line.task}"
         for line in (*reading.lasts.values(), *([reading.last] if reading.last is not None else [])):
             line.host = line.host or by_task.get(line.task) or by_ip.get(line.ip) or named or only
     return addresses
+
+
+def _name_nodes(reading: Reading, by_task: Mapping[object, str]) -> None:
+    """Give lines of a launcher that starts one task per node the node of their task."""
+    for line in (*(seen.line for seen in reading.all_seen()), *reading.lasts.values()):
+        if line.host is None and line.task is not None:
+            line.host = by_task.get(line.task) or f"node {line.task}"
 
 
 def _lines(readings: Iterable[Reading]) -> Iterable[Line]:
@@ -132,9 +135,10 @@ def in_a_row(locals_of: Mapping[str, set[int]]) -> dict[str, int]:
     sizes = {len(held) for held in locals_of.values() if held == set(range(len(held)))}
     names = sorted(locals_of, key=_natural)
     found = [_LAST_NUMBER.search(name) for name in names]
-    if len(sizes) != 1 or len(names) < 2 or not all(found) or any(max(held) >= len(held) for held in locals_of.values()):
+    gaps = any(max(held) >= len(held) for held in locals_of.values())
+    if len(sizes) != 1 or len(names) < 2 or not all(found) or gaps:
         return {}
-    shapes = {name[: match.start()] + "#" + name[match.end() :] for name, match in zip(names, found, strict=True) if match}
+    shapes = {_shape(name, match) for name, match in zip(names, found, strict=True) if match}
     numbers = [int(match.group(1)) for match in found if match]
     if len(shapes) != 1 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         return {}
@@ -168,7 +172,7 @@ def _by_number(hosts: Iterable[str], bases: Mapping[str, int], per_node: int) ->
     for host in hosts:
         number = _LAST_NUMBER.search(host)
         if number is not None:
-            shapes[host[: number.start()] + "#" + host[number.end() :]].append((int(number.group(1)), host))
+            shapes[_shape(host, number)].append((int(number.group(1)), host))
     found: dict[str, int] = {}
     for members in shapes.values():
         offsets = {number - bases[host] // per_node for number, host in members if host in bases}
@@ -176,6 +180,10 @@ def _by_number(hosts: Iterable[str], bases: Mapping[str, int], per_node: int) ->
             offset = offsets.pop()
             found |= {host: number - offset for number, host in members if number >= offset}
     return found
+
+
+def _shape(name: str, number: re.Match[str]) -> str:
+    return name[: number.start()] + "#" + name[number.end() :]
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -67,17 +67,7 @@ def _read(seen: Iterable[Seen], rules: RuleSet) -> tuple[list[_Section], int | N
             section.at = int(values.get("ras_upto", "0"))
             section.counts[section.at] = section.counts.get(section.at, 0) + int(values["ras_count"])
         if "ras_rank" in values:
-            rank = int(values["ras_rank"])
-            if section.kind == "MISMATCH":
-                own = values.get("ras_own")
-                if own is not None or "ras_none" in values:
-                    at = int(own) if own is not None else 0
-                    section.counts[at] = section.counts.get(at, 0) + 1
-                    section.listed[rank] = (at, item)
-                elif section.at is not None:
-                    section.listed[rank] = (section.at, item)
-            else:
-                section.missing[rank] = item
+            _list(section, int(values["ras_rank"]), values, item)
         if "ras_missing" in values:
             section.missing |= dict.fromkeys(numbers(values["ras_missing"]), item)
         if "ras_host" in values and "ras_gpus" in values:
@@ -85,14 +75,26 @@ def _read(seen: Iterable[Seen], rules: RuleSet) -> tuple[list[_Section], int | N
     return sections, total
 
 
+def _list(section: _Section, rank: int, values: Mapping[str, str], item: Seen) -> None:
+    """Take a rank that a section lists: with its own operation, under one that was stated above, or as missing."""
+    if section.kind != "MISMATCH":
+        section.missing[rank] = item
+    elif "ras_own" in values or "ras_none" in values:
+        at = int(values.get("ras_own", "0"))
+        section.counts[at] = section.counts.get(at, 0) + 1
+        section.listed[rank] = (at, item)
+    elif section.at is not None:
+        section.listed[rank] = (section.at, item)
+
+
 def _missing(section: _Section, ranks: Ranks, total: int | None) -> Relation | None:
     if section.kind not in ("INCOMPLETE", "DEAD"):
         return None
     gone = dict(section.missing)
-    hosts = {host for host, _, _ in section.processes}
-    for host, gpus, item in section.processes:
+    hosts = {name for name, _, _ in section.processes}
+    for name, gpus, item in section.processes:
         for gpu in numbers(gpus):
-            rank = ranks.of_local(gpu, host) if host in ranks.bases else None
+            rank = ranks.of_local(gpu, name) if name in ranks.bases else None
             if rank is not None:
                 gone.setdefault(rank, item)
     lines = tuple(dict.fromkeys(item.line.number for item in gone.values()))

@@ -74,8 +74,7 @@ def build_scene(
         alone_in_hang(hangs, _through(seen, rules), _leaving(seen, rules), ranks),
         away_from_groups(hangs, ranks),
     ):
-        if first is not None:
-            relations.append(first)
+        relations += () if first is None else (first,)
     for hang in hangs:
         relations += compare(hang, ranks)
         if hang.group != "fingerprint":
