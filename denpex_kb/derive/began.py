@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from denpex_kb.derive.alike import is_alone, is_everyone, same_failure
+from denpex_kb.derive.alike import ALL, is_alone, is_everyone, same_failure
 from denpex_kb.derive.behind import rank_behind, ranks_behind
 from denpex_kb.derive.collectives import Relation
 from denpex_kb.derive.ended import KILL, TOLD_TO_STOP, crashed, first_bad_exit
@@ -89,9 +89,9 @@ def _by_event(
     alike = tuple(event for event in firsts if same_failure(event, chosen))
     involved = sorted({rank for event in alike for rank in event.ranks})
     everyone = is_everyone(chosen, alike, involved, standing, scene)
-    together = not everyone and _at_once(chosen, alike, involved)
+    together = not everyone and (_at_once(chosen, alike, involved) or _whole_host(chosen, involved, scene))
     rank = None if everyone or is_alone(scene.ranks) else rank_behind(chosen, firsts, standing, scene, located)
-    rank = None if together else rank
+    rank = None if together or _of_several(chosen, alike) else rank
     ranks = tuple(involved) if together else ranks_behind(chosen, rank, involved, scene, everyone=everyone)
     host = chosen.host or (scene.ranks.host_of(rank) if rank is not None else None)
     others = [event for event in firsts if event is not chosen and not same_failure(event, chosen)]
@@ -123,8 +123,29 @@ def _at_once(chosen: Event, alike: Sequence[Event], involved: Sequence[int]) -> 
     """Whether several ranks, though not all, print the same failure at the same time: none of them came first."""
     if chosen.kind not in ("exception", "crash") or len(involved) < 2:
         return False
-    gaps = [gap_between(event, chosen) for event in alike]
-    return all(gap is None or abs(gap) <= _AT_ONCE for gap in gaps)
+    return not any(_apart(event, chosen) for event in alike)
+
+
+def _apart(event: Event, other: Event) -> bool:
+    """Whether one of two events is known to have come later than the other."""
+    gap = gap_between(event, other)
+    if gap is None or event.span is None or other.span is None or abs(gap) <= _AT_ONCE:
+        return False
+    return max(event.span.low, other.span.low) - min(event.span.high, other.span.high) > _AT_ONCE
+
+
+def _of_several(chosen: Event, alike: Sequence[Event]) -> bool:
+    """Whether several processes without names raise the same, each in its own words: nothing tells which was first."""
+    nameless = [event.line.text for event in alike if event.rank is None]
+    return chosen.kind == "exception" and chosen.rank is None and len(set(nameless)) > 1
+
+
+def _whole_host(chosen: Event, involved: Sequence[int], scene: Scene) -> bool:
+    """Whether the ranks that print the same failure are those of one host: it is the host's, not the first one's."""
+    if chosen.kind not in ("exception", "crash") or len(involved) < 2:
+        return False
+    own = set(scene.ranks.on(scene.ranks.host_of(involved[0])))
+    return len(own) > 1 and set(involved) <= own and len(involved) >= ALL * len(own)
 
 
 def _disproved(event: Event, standing: Iterable[Event]) -> bool:

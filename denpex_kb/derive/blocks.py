@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from denpex_kb.model.events import Identity, Match, Reading, Seen, identity
+from denpex_kb.model.events import Identity, Line, Match, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
 
+QUOTED = "quoted"  # the role of a process whose traceback a driver prints
 _LONGEST_IGNORED = 60  # lines from the head of an ignored traceback to its exception
 
 
@@ -39,6 +40,7 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
     for reading in readings:
         blocks.begin_file()
         process: int | None = None
+        quoted: tuple[int, int, str | None] | None = None  # block, process, address: of another's traceback
         dump = False
         for seen in reading.seen:
             kinds = marks_of(seen, rules)
@@ -50,9 +52,20 @@ def group_blocks(readings: Iterable[Reading], rules: RuleSet) -> None:
                 continue
             if dump and process is not None and seen.line.pid is None:
                 seen.line.pid = process
-            seen.block = blocks.take(identity(seen.line), kinds, dump=dump)
-            if blocks.unheeded(identity(seen.line), kinds, seen.line.number):
+            who = identity(seen.line)
+            seen.block = blocks.take(who, kinds, dump=dump)
+            if quoted is not None and seen.block == quoted[0] and seen.line.rank is None and seen.line.pid is None:
+                _of_quoted(seen.line, quoted[1], quoted[2])
+            stated = mark_values(seen, rules) if "chained" in kinds else {}
+            if "quoted_pid" in stated and seen.line.rank is None and seen.line.pid is None:
+                quoted = (seen.block, int(stated["quoted_pid"]), stated.get("quoted_ip"))
+            if blocks.unheeded(who, kinds, seen.line.number):
                 seen.matches = tuple(item for item in seen.matches if not _raises(item, rules))
+
+
+def _of_quoted(line: Line, pid: int, ip: str | None) -> None:
+    """Give a line of a traceback that a driver quotes to the process that raised it."""
+    line.pid, line.ip, line.role = pid, ip, QUOTED
 
 
 class _Blocks:

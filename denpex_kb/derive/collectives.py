@@ -61,6 +61,16 @@ class Hang(Struct, frozen=True):
     reports: tuple[Report, ...]
     began: float | None = None
     noticed: float | None = None
+    others: Mapping[int, Status] = {}  # ranks that say how far they came, and report no time-out of their own
+    doubtful: bool = False  # ranks that wait in a collective say as well that they have not enqueued it
+
+
+class Status(Struct, frozen=True):
+    """How far a rank came, by the answer of its monitor to the dump signal of another."""
+
+    enqueued: int
+    completed: int
+    seen: Seen
 
 
 def find_hangs(events: Iterable[Event]) -> list[Hang]:
@@ -104,7 +114,7 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
                 noticed[group] = min(noticed.get(group, when), when)
     _attribute(groups, group_of, noticed)
     _add_status(held, groups)
-    hangs = [_hang(group, members, noticed.get(group)) for group, members in groups.items() if members]
+    hangs = [_hang(group, members, noticed.get(group), held) for group, members in groups.items() if members]
     return sorted(hangs, key=lambda hang: (hang.began if hang.began is not None else float("inf"), -len(hang.reports)))
 
 
@@ -131,16 +141,26 @@ def _attribute(groups: dict[str, dict[int, Report]], group_of: Mapping[int, str]
                 noticed[group] = min(noticed.get(group, noticed[""]), noticed[""])
 
 
-def _hang(group: str, members: Mapping[int, Report], noticed: float | None) -> Hang:
+def _hang(group: str, members: Mapping[int, Report], noticed: float | None, events: Iterable[Event]) -> Hang:
     starts = [report.hung for report in members.values() if report.hung is not None]
-    return Hang(group, tuple(members.values()), min(starts, default=None), noticed)
+    others: dict[int, Status] = {}
+    doubtful = False
+    for event in events:
+        rank, values = event.line.rank, event.values
+        if rank is None or values.get("group") != group or "enqueued" not in values:
+            continue
+        if rank in members:
+            doubtful = doubtful or 0 <= int(values["enqueued"]) < members[rank].seq
+            continue
+        others.setdefault(rank, Status(int(values["enqueued"]), int(values.get("completed", "-1")), event.seen))
+    return Hang(group, tuple(members.values()), min(starts, default=None), noticed, others, doubtful)
 
 
 def _fingerprint(event: Event) -> list[Report]:
     values = event.values
     return [
-        Report(int(values[rank]), "fingerprint", 0, values[op], "", event.seen)
-        for rank, op in (("reporter", "reporter_op"), ("other", "other_op"))
+        Report(int(values[rank]), "fingerprint", 0, values[op], values.get(shape, ""), event.seen)
+        for rank, op, shape in (("reporter", "reporter_op", "reporter_shape"), ("other", "other_op", "other_shape"))
         if values.get(rank, "").isdigit() and op in values
     ]
 
@@ -164,6 +184,8 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
     """Return the relations between the ranks of one group: who is behind, who runs something else, or nobody."""
     reports = sorted(hang.reports, key=lambda report: report.rank)
     lines = tuple(report.seen for report in reports[:4])
+    if (absent := _not_joined(hang)) is not None:
+        return [absent]
     if len(reports) < 2:
         return []
     if (behind := _behind(reports)) is not None:
@@ -189,17 +211,41 @@ def compare(hang: Hang, ranks: Ranks) -> list[Relation]:
     return found
 
 
+def _not_joined(hang: Hang) -> Relation | None:
+    """The ranks that had not even enqueued the collective in which the others timed out, by their own account."""
+    numbers = {report.seq for report in hang.reports}
+    if len(numbers) != 1 or not hang.others or hang.doubtful:
+        return None
+    seq = numbers.pop()
+    late = sorted(rank for rank, status in hang.others.items() if 0 <= status.enqueued < seq)
+    if not late or len(late) * 2 > len(hang.reports) + len(hang.others):
+        return None
+    enqueued = max(hang.others[rank].enqueued for rank in late)
+    text = f"{rank_list(late)} had enqueued no more than collective {enqueued}, the others wait in {seq}"
+    lines = (*(hang.others[rank].seen for rank in late[:2]), *(report.seen for report in hang.reports[:2]))
+    return Relation("rank-lags", text, tuple(late), lines, culprit=True)
+
+
 def _behind(reports: Sequence[Report]) -> Relation | None:
-    """The rank with the smallest number waits in a collective that the others have left behind: they wait for it."""
+    """The rank with the smallest number waits in a collective that the others have left behind: they wait for it.
+
+    One rank that is ahead of all others in another operation left out the collective in which they wait. Numbers that
+    scatter point at nobody: no rank can complete a collective that another has not reached.
+    """
     lowest, highest = min(report.seq for report in reports), max(report.seq for report in reports)
     if lowest == highest:
         return None
     late = [report for report in reports if report.seq == lowest]
-    if len(late) >= len(reports):
-        return None
     others = [report for report in reports if report.seq != lowest]
+    if len(others) == 1 and len(late) > 1 and {report.op for report in late} == {late[0].op} != {others[0].op}:
+        text = (
+            f"rank {others[0].rank} is already in collective {highest} ({others[0].call}), the others wait in {lowest}"
+            f" ({late[0].call})"
+        )
+        lines = (others[0].seen, *(report.seen for report in late[:2]))
+        return Relation("rank-ahead", text, (others[0].rank,), lines, culprit=True)
     text = f"{rank_list([report.rank for report in late])} still in collective {lowest}, others in {highest}"
-    few = len(late) <= len(others)
+    few = len(late) <= len(others) and len({report.seq for report in others}) == 1
     return Relation(
         "rank-lags",
         text,
@@ -250,6 +296,10 @@ def missing_reporters(hang: Hang, ranks: Ranks, covered: frozenset[int], dead: f
     if not _is_default(hang, ranks) or expected != set(range(len(expected))):
         return None
     observed = {report.rank for report in hang.reports}
+    numbers = {report.seq for report in hang.reports}
+    if hang.doubtful:
+        numbers = {0}
+    observed |= {rank for rank, status in hang.others.items() if status.enqueued >= max(numbers)}
     missing = expected - observed - dead
     if not missing or len(observed) < _SETTLED * len(expected - dead):
         return None

@@ -126,6 +126,8 @@ def _of_process(values: Mapping[str, str], host: str | None, ranks: Ranks) -> in
         return rank
     if values.get("local_rank", "").isdigit():
         return ranks.of_local(int(values["local_rank"]), host)
+    if "actor_local" in values:
+        return ranks.of_actor(int(values["actor_node"]), int(values["actor_local"]))
     return None
 
 

@@ -10,6 +10,7 @@ from msgspec import structs
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Hang, Relation, missing_reporters, rank_list
+from denpex_kb.derive.ended import ABORT
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.ranks import Ranks
@@ -63,7 +64,12 @@ def _early(ranks: Sequence[int], witness: tuple[Seen, ...], how: str) -> Relatio
 
 
 def silent_in(
-    hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], ranks: Ranks, clocks: Clocks
+    hang: Hang,
+    events: Sequence[Event],
+    lasts: Mapping[int, Line],
+    ranks: Ranks,
+    clocks: Clocks,
+    exits: Sequence[tuple[int, Exit]],
 ) -> list[Relation]:
     """Return who is busy elsewhere and who is missing among those that report a time-out."""
     dead = frozenset(
@@ -78,8 +84,43 @@ def silent_in(
     if busy is not None and (missing is None or set(busy.ranks) <= set(missing.ranks)):
         found.append(busy)
     if missing is not None:
-        found.append(_narrowed(missing, ranks, dead))
+        aborted = frozenset(rank for rank, exit_ in exits if exit_.code == ABORT)
+        found.append(_narrowed(missing, ranks, dead, aborted))
     return found
+
+
+def stuck_watchdog(events: Sequence[Event], hangs: Sequence[Hang], clocks: Clocks) -> Relation | None:
+    """Return the rank whose own watchdog stood still before any other rank told of a loss or of a time-out.
+
+    The monitor ends such a process; what the others tell later follows from that.
+    """
+    first: dict[int, Event] = {}
+    for event in events:
+        if event.name == "nccl-watchdog-stuck" and event.line.rank is not None:
+            first.setdefault(event.line.rank, event)
+    others = [
+        event
+        for event in events
+        if event.kind == "collateral" and event.line.rank is not None and event.line.rank not in first
+    ]
+    if len(first) != 1 or not others:
+        return None
+    ((rank, stuck),) = first.items()
+    own = [hang for hang in hangs for report in hang.reports if report.rank == rank and _before(report.seen, stuck)]
+    if own or any(_came_first(event, stuck, clocks) for event in others):
+        return None
+    text = f"the watchdog of rank {rank} stood still, and its monitor ended the process"
+    return Relation("watchdog-stuck", text, (rank,), (stuck.seen,), culprit=True)
+
+
+def _before(seen: Seen, event: Event) -> bool:
+    return seen.line.file == event.line.file and seen.line.number < event.line.number
+
+
+def _came_first(event: Event, other: Event, clocks: Clocks) -> bool:
+    if event.span is not None and other.span is not None and event.span.exact and other.span.exact:
+        return event.span.low < other.span.low - clocks.skew
+    return event.line.file == other.line.file and event.line.number < other.line.number
 
 
 def _told_before(hang: Hang, events: Iterable[Event], clocks: Clocks) -> frozenset[int]:
@@ -140,9 +181,13 @@ def _busy(hang: Hang, events: Sequence[Event], lasts: Mapping[int, Line], clocks
     )
 
 
-def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int]) -> Relation:
-    """Keep, of many missing ranks, a node that is missing as a whole; who was stopped by its agent could not report."""
-    gone = set(missing.ranks) - dead or set(missing.ranks)
+def _narrowed(missing: Relation, ranks: Ranks, dead: frozenset[int], aborted: frozenset[int]) -> Relation:
+    """Keep, of many missing ranks, a node that is missing as a whole; who was stopped by its agent could not report.
+
+    Whom its own watchdog aborted waited as well, even where its report is not to be seen.
+    """
+    rest = set(missing.ranks) - aborted
+    gone = rest - dead or rest or set(missing.ranks)
     if ranks.per_node is not None and len(gone) > 1 and ranks.world_size is not None:
         size = ranks.per_node
         nodes = [set(range(first, min(first + size, ranks.world_size))) for first in range(0, ranks.world_size, size)]
@@ -186,6 +231,26 @@ def aside(
     )
 
 
+def on_main_process(
+    seen: Iterable[Seen], progress: Iterable[Seen], hangs: Sequence[Hang], rules: RuleSet
+) -> Relation | None:
+    """Return rank 0 where the last thing that was told before the time-out is work of the main process alone."""
+    held = [item for item in seen if "main_work" in mark_values(item, rules)]
+    reports = [report.seen.line for hang in hangs for report in hang.reports]
+    if not held or not reports:
+        return None
+    item = held[-1]
+    noticed = min((line.number for line in reports if line.file == item.line.file), default=None)
+    later = any(
+        other.line.file == item.line.file and item.line.number < other.line.number < (noticed or 0)
+        for other in progress
+    )
+    if later or noticed is None or noticed < item.line.number or item.line.rank not in (None, 0):
+        return None
+    text = f"the last line before the time-out is work of rank 0 alone: {item.line.text[:80]}"
+    return Relation("busy-while-others-wait", text, (0,), (item,), culprit=True)
+
+
 def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
     """Return the rank that logged fewer collectives than all others, where each of them is logged."""
     last: dict[int, tuple[int, Seen]] = {}
@@ -208,25 +273,6 @@ def behind_in_log(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:
     return Relation("rank-lags", text, tuple(late), tuple(last[rank][1] for rank in late[:2]), culprit=True)
 
 
-def throttled(seen: Iterable[Seen], rules: RuleSet, ranks: Ranks) -> Relation | None:
-    """Return the rank of the one device that runs at a lower clock than all others."""
-    found = [
-        (values["gpu"], item) for item in seen if "gpu" in (values := mark_values(item, rules)) and _is_row(item, rules)
-    ]
-    if len({(gpu, item.line.host) for gpu, item in found}) != 1:
-        return None
-    gpu, item = found[0]
-    rank = ranks.of_local(int(gpu), item.line.host)
-    if rank is None:
-        return None
-    text = f"the device of rank {rank} (GPU {gpu}) runs at a lower clock than the others"
-    return Relation("slow-device", text, (rank,), (item,), culprit=True)
-
-
-def _is_row(item: Seen, rules: RuleSet) -> bool:
-    return any(rules.patterns[match.pattern].owner == "gpu-throttled" for match in item.matches)
-
-
 def named_lost(events: Sequence[Event]) -> Relation | None:
     """Return the rank that a coordinator heard no more of, where it names only one."""
     named = {int(event.values["lost_rank"]): event.seen for event in events if "lost_rank" in event.values}
@@ -242,7 +288,8 @@ def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
     for event in events:
         peer = event.values.get("peer", "")
         if event.kind == "collateral" and peer and not peer.isdigit():
-            by_host[peer.split(".cluster")[0]][event.who] = event.seen
+            peer = peer.split(".cluster")[0]
+            by_host[ranks.addresses.get(peer, peer)][event.who] = event.seen
     if not by_host:
         return None
     host = max(sorted(by_host), key=lambda name: len(by_host[name]))
@@ -251,5 +298,5 @@ def lost_peer(events: Iterable[Event], ranks: Ranks) -> Relation | None:
         return None
     lost = ranks.on(host)
     text = f"{len(namers)} ranks lost their connection to {host}"
-    few = len(lost) * 2 <= len(ranks.known)
+    few = len(lost) * 2 <= max(len(ranks.known), len(namers) + len(lost))
     return Relation("peer-lost", text, lost, tuple(namers.values())[:3], host=host, culprit=few)

@@ -43,3 +43,4 @@ class Scene(Struct, frozen=True):
     overtaken: Overtaken
     reasons: Mapping[str, str]  # mark id → why such a line is collateral
     left_alone: str = ""
+    still: str = ""  # what shows that the job stands still, where nothing failed

@@ -25,8 +25,13 @@ def place_of(line: Line) -> str | None:
     return None
 
 
-def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: bool) -> None:
-    """Fill in the hosts of lines that state none, by headings, file names and what else the same output states."""
+def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: bool) -> dict[str, str]:
+    """Fill in the hosts of lines that state none, by headings, file names and what else the same output states.
+
+    Returns:
+        IP address → the host or pod that states it as its own.
+    """
+    addresses: dict[str, str] = {}
     known = _hosts(readings, rules)
     by_task = _aliases((line.task, line.host) for line in _lines(readings)) if task_is_node else {}
     by_ip = _aliases((line.ip, line.host) for line in _lines(readings))
@@ -34,13 +39,21 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
         named = reading.origin.host or _in_name(reading.origin.name, known)
         own = {seen.line.host for seen in reading.seen if seen.line.host is not None}
         only = next(iter(own)) if len(own) == 1 and reading.origin.rank is not None else None
+        if task_is_node:
+            _name_nodes(reading, by_task)
         section: str | None = None
         for seen in reading.all_seen():
-            heading = mark_values(seen, rules).get("section")
+            values = mark_values(seen, rules)
+            heading = values.get("section")
             section = heading or section
             line = seen.line
+            if "host_ip" in values:
+                owner = values.get("pod_name") or section or line.host or named
+                addresses |= {values["host_ip"]: owner} if owner and values["host_ip"] not in addresses else {}
+            own_process = line.rank is not None or line.local_rank is not None
+            if section is not None and not own_process and line.host == reading.origin.host:
+                line.host = section  # what the text says of the lines below it is nearer than the file's name
             if line.host is None:
-                own_process = line.rank is not None or line.local_rank is not None
                 line.host = (
                     (None if own_process else section) or by_task.get(line.task) or by_ip.get(line.ip) or named or only
                 )
@@ -48,6 +61,14 @@ def name_hosts(readings: Sequence[Reading], rules: RuleSet, *, task_is_node: boo
                 line.host = heading
         for line in (*reading.lasts.values(), *([reading.last] if reading.last is not None else [])):
             line.host = line.host or by_task.get(line.task) or by_ip.get(line.ip) or named or only
+    return addresses
+
+
+def _name_nodes(reading: Reading, by_task: Mapping[object, str]) -> None:
+    """Give lines of a launcher that starts one task per node the node of their task."""
+    for line in (*(seen.line for seen in reading.all_seen()), *reading.lasts.values()):
+        if line.host is None and line.task is not None:
+            line.host = by_task.get(line.task) or f"node {line.task}"
 
 
 def _lines(readings: Iterable[Reading]) -> Iterable[Line]:
@@ -63,7 +84,7 @@ def _hosts(readings: Iterable[Reading], rules: RuleSet) -> set[str]:
             if seen.line.host is not None:
                 found.add(seen.line.host)
             values = mark_values(seen, rules)
-            found.update(host for host in (values.get("host"), values.get("section")) if host)
+            found.update(host for host in (values.get("host"), values.get("section"), values.get("pod_name")) if host)
     return found
 
 
@@ -106,6 +127,25 @@ def first_ranks(
     return bases
 
 
+def in_a_row(locals_of: Mapping[str, set[int]]) -> dict[str, int]:
+    """Return the first ranks of hosts that are numbered in a row and have the same local ranks, from 0 on end.
+
+    Launchers number nodes in the order of their names, where the world is not stated.
+    """
+    sizes = {len(held) for held in locals_of.values() if held == set(range(len(held)))}
+    names = sorted(locals_of, key=_natural)
+    found = [_LAST_NUMBER.search(name) for name in names]
+    gaps = any(max(held) >= len(held) for held in locals_of.values())
+    if len(sizes) != 1 or len(names) < 2 or not all(found) or gaps:
+        return {}
+    shapes = {_shape(name, match) for name, match in zip(names, found, strict=True) if match}
+    numbers = [int(match.group(1)) for match in found if match]
+    if len(shapes) != 1 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return {}
+    size = sizes.pop()
+    return {name: number * size for number, name in enumerate(names)}
+
+
 def _by_role(hosts: Iterable[str]) -> dict[str, int]:
     """Replicas of a training operator: the master is node 0, worker 0 the next one."""
     found: dict[str, int] = {}
@@ -132,7 +172,7 @@ def _by_number(hosts: Iterable[str], bases: Mapping[str, int], per_node: int) ->
     for host in hosts:
         number = _LAST_NUMBER.search(host)
         if number is not None:
-            shapes[host[: number.start()] + "#" + host[number.end() :]].append((int(number.group(1)), host))
+            shapes[_shape(host, number)].append((int(number.group(1)), host))
     found: dict[str, int] = {}
     for members in shapes.values():
         offsets = {number - bases[host] // per_node for number, host in members if host in bases}
@@ -140,6 +180,10 @@ def _by_number(hosts: Iterable[str], bases: Mapping[str, int], per_node: int) ->
             offset = offsets.pop()
             found |= {host: number - offset for number, host in members if number >= offset}
     return found
+
+
+def _shape(name: str, number: re.Match[str]) -> str:
+    return name[: number.start()] + "#" + name[number.end() :]
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -134,10 +134,12 @@ def run_state(
     clocks: Clocks,
     *,
     hung: bool,
+    still: str = "",
 ) -> RunState:
     """Conclude how an attempt ended.
 
-    Healthy needs positive evidence. A log that just stops is stalled where something shows that time passed (the user
+    Healthy needs positive evidence. `still` says what else shows that the ranks stand.
+    A log that just stops is stalled where something shows that time passed (the user
     says so, a stack dump, another rank's later clock), else its end is unknown.
     """
     steps = last_steps(progress, rules)
@@ -151,10 +153,10 @@ def run_state(
         return RunState("completed", "the run reports its end", completed[-1].line, steps)
     if bad:
         return RunState("failed", "only events that follow from a failure were printed", bad[0].seen.line, steps)
-    if hung:
-        return RunState("stalled", SAID_TO_HANG, None, steps)
     if any("stack" in marks_of(item, rules) for item in seen):
-        return RunState("stalled", "the input holds stacks of processes that were alive and stood still", None, steps)
+        still = "the input holds stacks of processes that were alive and stood still"
+    if hung or still:
+        return RunState("stalled", SAID_TO_HANG if hung else still, None, steps)
     if began.left_alone:
         return RunState("stalled", began.left_alone, completed[-1].line if completed else None, steps)
     silent = _fell_behind(

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from denpex_kb.derive.blocks import mark_values, marks_of
 from denpex_kb.derive.evidence import Evidence, bus_numbers, pci
 from denpex_kb.derive.exits import read_exits
-from denpex_kb.derive.places import Pairs, first_ranks, name_hosts, place_of
+from denpex_kb.derive.places import Pairs, first_ranks, in_a_row, name_hosts, place_of
 from denpex_kb.model.events import Line, Reading
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import RuleSet
@@ -33,6 +33,8 @@ class Ranks(Struct, frozen=True):
     devices: dict[str, int] = {}  # PCI bus → device index
     task_is_rank: bool = False
     several: bool = False  # the job has more than one rank
+    apart: bool = False  # several hosts have local ranks, so that none of them is the global one by itself
+    addresses: dict[str, str] = {}  # IP address → the host or pod that has it
 
     def of_pid(self, pid: int, host: str | None) -> int | None:
         """Return the rank of a process."""
@@ -57,7 +59,15 @@ class Ranks(Struct, frozen=True):
             return local
         if len(self.bases) == 1 and self.world_size is None:
             return next(iter(self.bases.values())) + local  # all that is seen comes from one node
-        return local if not self.bases and self.world_size is None and len(set(self.hosts.values())) <= 1 else None
+        if self.bases or self.world_size is not None or self.apart or len(set(self.hosts.values())) > 1:
+            return None
+        return local
+
+    def of_actor(self, node: int, local: int) -> int | None:
+        """Return the rank of an actor that is named by the number of its node and its local rank."""
+        if not node:
+            return local
+        return node * self.per_node + local if self.per_node is not None and local < self.per_node else None
 
     def of_bus(self, bus: str, host: str | None) -> int | None:
         """Return the rank that uses the device on a PCI bus of a host."""
@@ -79,9 +89,11 @@ class Ranks(Struct, frozen=True):
         return free[0] if len(free) == 1 else None
 
     def on(self, host: str | None) -> tuple[int, ...]:
-        """Return the ranks of a host."""
+        """Return the ranks of a host, which may be named by its address."""
         if host is None:
             return ()
+        if host not in self.bases:
+            host = self.addresses.get(host, host)
         if host in self.bases and self.per_node is not None:
             first = self.bases[host]
             last = first + self.per_node if self.world_size is None else min(first + self.per_node, self.world_size)
@@ -127,7 +139,8 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
     _forget_numbers_of_hosts(readings, rules)
     lines = [line for reading in readings for line in _all_lines(reading)]
     task_is_rank = _task_is_rank(lines, agents=_has_agents(readings, rules))
-    name_hosts(readings, rules, task_is_node=not task_is_rank)
+    addresses = name_hosts(readings, rules, task_is_node=not task_is_rank)
+    _only_rank_of_file(readings, rules)
     evidence = _gather(readings, lines, rules, facts, task_is_rank=task_is_rank)
     ranks = _conclude(readings, lines, evidence, facts, task_is_rank=task_is_rank)
     _fill_in(lines, ranks)
@@ -139,7 +152,7 @@ def assign_ranks(readings: Sequence[Reading], rules: RuleSet, facts: FactSet) ->
             if (place := place_of(line)) is not None:
                 hosts.setdefault(line.rank, place)
     several = ranks.several or len(known) > 1 or max(known, default=0) > 0 or _stops_others(readings, rules)
-    return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several)
+    return structs.replace(ranks, known=tuple(sorted(known)), hosts=hosts, several=several, addresses=addresses)
 
 
 def _forget_numbers_of_hosts(readings: Iterable[Reading], rules: RuleSet) -> None:
@@ -148,6 +161,23 @@ def _forget_numbers_of_hosts(readings: Iterable[Reading], rules: RuleSet) -> Non
         for seen in reading.seen:
             if _MACHINE & marks_of(seen, rules):
                 seen.line.rank = seen.line.local_rank = None
+
+
+def _only_rank_of_file(readings: Iterable[Reading], rules: RuleSet) -> None:
+    """Lines of a file whose agent says that it has one process, with its rank, are of that rank."""
+    for reading in readings:
+        stated = {
+            values["first_rank"] if "more_ranks" not in values else ""
+            for seen in reading.seen
+            if "first_rank" in (values := mark_values(seen, rules)) and seen.line.text.rstrip().endswith("]")
+        }
+        if len(stated) != 1 or not (only := stated.pop()) or reading.ranks - {int(only)}:
+            continue
+        for line in _all_lines(reading):
+            if line.rank is None:
+                line.rank = int(only)
+        if reading.last is not None:
+            reading.lasts.setdefault(("rank", int(only)), reading.last)
 
 
 def _gather(
@@ -187,28 +217,59 @@ def _conclude(
     known |= {rank for reading in readings for rank in reading.ranks}
     world = max((size for size in evidence.worlds if size > max(known, default=0)), default=None)
     basis = f"world size {world}" if world is not None else ""
-    pairs = evidence.pairs or _consistent(evidence.weak)
+    pairs = evidence.pairs or _consistent(evidence.weak) or _distinct(evidence.grouped)
     places = dict.fromkeys((*map(place_of, lines), *evidence.hosts.values()))
     hosts = [place for place in places if place is not None]
     per_node = _per_node(facts, evidence, pairs, world)
     merged: Pairs = defaultdict(Counter)
-    for source in (evidence.pairs, _consistent(evidence.weak)):
+    for source in (evidence.pairs, _consistent(evidence.weak), _distinct(evidence.grouped)):
         for host, counter in source.items():
             if host not in merged:
                 merged[host] = counter
     with_ranks = [host for host in hosts if host in merged or host in evidence.nodes] or hosts
     bases = first_ranks(merged, hosts if len(hosts) > len(with_ranks) else with_ranks, per_node, evidence.nodes, world)
+    if not bases and world is None:
+        bases = in_a_row(evidence.locals_of)
     pids = dict(evidence.pids)
     for (place, pid), local in evidence.local_pids.items():
         if place is not None and place in bases:
             pids.setdefault((place, pid), bases[place] + local)
         elif place is None and len(hosts) <= 1:
-            pids.setdefault((place, pid), local)
+            pids.setdefault((place, pid), (next(iter(bases.values())) if len(bases) == 1 else 0) + local)
+    for key, device in _devices_of_one_host(evidence, known, world).items():
+        pids.setdefault(key, device)
     devices = {bus: counter.most_common(1)[0][0] for bus, counter in evidence.devices.items()}
     several = len(evidence.locals) > 1 or max(evidence.locals, default=0) > 0 or (world or 1) > 1
+    several = several or evidence.named_actors or max(bases.values(), default=0) > 0
     return Ranks(
-        tuple(sorted(known)), world, evidence.hosts, basis, per_node, bases, pids, devices, task_is_rank, several
+        tuple(sorted(known)),
+        world,
+        evidence.hosts,
+        basis,
+        per_node,
+        bases,
+        pids,
+        devices,
+        task_is_rank,
+        several,
+        len(evidence.locals_of) > 1,
     )
+
+
+def _devices_of_one_host(evidence: Evidence, known: set[int], world: int | None) -> dict[tuple[str | None, int], int]:
+    """Return the ranks of the processes of the only host that is seen, where each has a device of its own.
+
+    A process that sees one device only calls it 0, so that several with one number tell nothing.
+    """
+    places = {place for place, _ in evidence.by_device}
+    numbers = sorted(device for _, device in evidence.by_device)
+    if len(places) != 1 or len(numbers) < 2 or numbers != list(range(len(numbers))):
+        return {}
+    if not known or max(known) >= len(numbers) or (world is not None and world != len(numbers)):
+        return {}
+    if any(len(pids) != 1 for pids in evidence.by_device.values()):
+        return {}
+    return {(place, next(iter(pids))): device for (place, device), pids in evidence.by_device.items()}
 
 
 def _consistent(pairs: Pairs) -> Pairs:
@@ -216,14 +277,22 @@ def _consistent(pairs: Pairs) -> Pairs:
     return pairs if all(len(counter) == 1 for counter in pairs.values()) else {}
 
 
+def _distinct(pairs: Pairs) -> Pairs:
+    """Ranks of a group are global ones only where every host has a first rank of its own."""
+    held = _consistent(pairs)
+    firsts = [next(iter(counter)) for counter in held.values()]
+    return held if len(set(firsts)) == len(firsts) and min(firsts, default=-1) >= 0 else {}
+
+
 def _rank_of(line: Line, ranks: Ranks) -> int | None:
     place = place_of(line)
-    if (line.pid is not None and line.device is not None) or (line.ip is not None and line.pid is not None):
-        rank = ranks.of_pid(line.pid, place) if line.pid is not None else None
+    if line.pid is not None and (line.device is not None or line.ip is not None or line.role is not None):
+        rank = ranks.of_pid(line.pid, place)
         if rank is not None:
             return rank
     if line.local_rank is not None:
-        return ranks.of_local(line.local_rank, place)
+        rank = ranks.of_local(line.local_rank, place)
+        return rank if rank is not None else line.group_rank
     if line.task is not None:
         return line.task if ranks.task_is_rank else None
     if line.pid is not None:
@@ -240,6 +309,8 @@ def _all_lines(reading: Reading) -> list[Line]:
 
 def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | None) -> int | None:
     least = max(evidence.locals, default=-1) + 1
+    if len(evidence.sizes) == 1 and least <= (size := next(iter(evidence.sizes))):
+        return size
     nodes = facts.value("nodes")
     if world is not None and isinstance(nodes, int) and nodes > 0 and world % nodes == 0:
         return world // nodes

@@ -18,10 +18,18 @@ def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> d
         earlier: who began the failures of the attempts before it.
     """
     named: dict[str, Relation] = {}
-    for relation in (*scene.relations, *_alike(began), *_local(scene, began), *_again(began, earlier)):
+    standing = [relation for relation in scene.relations if not _explained(relation, began)]
+    for relation in (*standing, *_alike(began), *_local(scene, began), *_again(began, earlier)):
         if relation.name not in named or (relation.culprit and not named[relation.name].culprit):
             named[relation.name] = relation
     return named
+
+
+def _explained(relation: Relation, began: Began) -> bool:
+    """Whether the peers lost a host because one of its ranks began the failure: then it is not lost as a whole."""
+    if relation.name != "peer-lost" or began.initiating is None or began.relation is relation:
+        return False
+    return began.initiating.rank is not None and began.initiating.rank in relation.ranks
 
 
 def _local(scene: Scene, began: Began) -> Iterable[Relation]:

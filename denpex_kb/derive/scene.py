@@ -8,14 +8,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from denpex_kb.derive.blocks import mark_values
 from denpex_kb.derive.clocks import Clocks
 from denpex_kb.derive.collectives import Relation, compare, find_hangs, rank_list
+from denpex_kb.derive.compared import alone_in_hang, beside_the_steps, differs, without_input
+from denpex_kb.derive.devices import idle_device, slow_device
 from denpex_kb.derive.events import CLASSES, classify
 from denpex_kb.derive.exits import Exit, read_exits
-from denpex_kb.derive.locate import aside, behind_in_log, left_early, lost_peer, named_lost, silent_in, throttled
+from denpex_kb.derive.groups import away_from_groups
+from denpex_kb.derive.locate import (
+    aside,
+    behind_in_log,
+    left_early,
+    lost_peer,
+    named_lost,
+    on_main_process,
+    silent_in,
+    stuck_watchdog,
+)
 from denpex_kb.derive.nouns import Overtaken, Scene
 from denpex_kb.derive.order import dated
 from denpex_kb.derive.places import place_of
 from denpex_kb.derive.progress import ended_while_others_work
 from denpex_kb.derive.ranks import Ranks
+from denpex_kb.derive.ras import ras_relation
 from denpex_kb.model.events import Line, Reading, Seen
 from denpex_kb.model.rules import RuleSet
 
@@ -56,10 +69,16 @@ def build_scene(
     relations: list[Relation] = []
     if (early := left_early(events, exits, ranks)) is not None:
         relations.append(early)
+    for first in (
+        stuck_watchdog(standing, hangs, clocks),
+        alone_in_hang(hangs, _through(seen, rules), _leaving(seen, rules), ranks),
+        away_from_groups(hangs, ranks),
+    ):
+        relations += () if first is None else (first,)
     for hang in hangs:
         relations += compare(hang, ranks)
         if hang.group != "fingerprint":
-            relations += silent_in(hang, standing, lasts, ranks, clocks)
+            relations += silent_in(hang, standing, lasts, ranks, clocks, exits)
     ended = ended_while_others_work(readings, seen, progress, rules)
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):
@@ -69,18 +88,57 @@ def build_scene(
         )
     failing = any(event.kind in ("collateral", "summary", *CLASSES) for event in events)
     ended_by_force = failing or bool(exits) or bool(unnamed) or any(event.kind == "teardown" for event in events)
+    lagging, still = ras_relation(seen, ranks, rules, failing=failing)
+    idle = None if failing else idle_device(seen, ranks, rules)
+    still = still or (idle.text if idle is not None else "")
     for relation in (
+        lagging,
+        differs(events, ranks),
+        without_input(seen, relations, rules),
+        beside_the_steps(seen, progress, hangs, relations, rules),
+        idle,
+        on_main_process(seen, progress, hangs, rules),
         behind_in_log(seen, rules) if ended_by_force else None,  # in mid-flight some rank is always behind
         aside(readings, seen, progress, events, rules) if ended_by_force and not hangs else None,
         lost_peer(events, ranks),
         named_lost(events),
-        None if failing else throttled(seen, rules, ranks),
+        None if failing else slow_device(seen, ranks, rules),
     ):
         if relation is not None:
             relations.append(relation)
     return Scene(
-        tuple(events), tuple(exits), unnamed, tuple(hangs), tuple(relations), ranks, clocks, overtaken, reasons, alone
+        tuple(events),
+        tuple(exits),
+        unnamed,
+        tuple(hangs),
+        tuple(relations),
+        ranks,
+        clocks,
+        overtaken,
+        reasons,
+        alone,
+        still,
     )
+
+
+def _leaving(seen: Iterable[Seen], rules: RuleSet) -> dict[int, Seen]:
+    """Return the ranks that say why they leave the loop, with their last such lines."""
+    return {
+        item.line.rank: item for item in seen if item.line.rank is not None and "leaves" in mark_values(item, rules)
+    }
+
+
+def _through(seen: Iterable[Seen], rules: RuleSet) -> dict[int, Seen]:
+    """Return the ranks that say of themselves that they are through, with their lines."""
+    found: dict[int, Seen] = {}
+    for item in seen:
+        values = mark_values(item, rules)
+        if "through" not in values and values.get("status") != "0":
+            continue
+        rank = int(values["through_rank"]) if "through_rank" in values else item.line.rank
+        if rank is not None:
+            found.setdefault(rank, item)
+    return found
 
 
 def _exits(

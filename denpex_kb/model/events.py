@@ -36,6 +36,7 @@ class Line(Struct):
     node: int | None = None  # the number of its node, where a prefix states it
     group_rank: int | None = None  # its rank inside one process group, which is the global one in the default group
     ip: str | None = None
+    role: str | None = None  # what the prefix of a process names its kind
     attempt: int = 0
     time: str | None = None  # ISO 8601
     clock: float | None = None  # seconds, comparable within one input

@@ -268,7 +268,7 @@ class LogDiagnoser:
         relations = relations_of(scene, began, earlier)
         failed = began.event.seen.line if began.event is not None else None
         relations |= {relation.name: relation for relation in step_relations(progress, failed)}
-        state = run_state(readings, seen, progress, rules, began, number, clocks, hung=hung)
+        state = run_state(readings, seen, progress, rules, began, number, clocks, hung=hung, still=scene.still)
         state = located.tell(state, hung=hung) if located is not None else state
         if state.outcome == "stalled":
             facts = facts.copy()

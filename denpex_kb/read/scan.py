@@ -221,11 +221,22 @@ class FileScan:
             self.patterns[match.pattern].name == "summary" for seen in self.reading.seen for match in seen.matches
         )
 
+    def _of_node(self) -> bool:
+        """Whether the agent of a node tells in the file which ranks are its own, or the cluster tells of a pod."""
+        return any(
+            {"first_rank", "node"} & set((pattern := self.patterns[match.pattern]).gives)
+            or pattern.owner == "described-pod"
+            for seen in self.reading.seen
+            for match in seen.matches
+        )
+
     def _named_by_path(self) -> None:
         """Give lines without a rank the one in the file's name, unless several processes wrote it."""
         origin, reading = self.origin, self.reading
         stated = origin.rank if origin.rank is not None else origin.local_rank
         if stated is None or len(self.labels) > 1 or len(reading.ranks) > 1 or self._of_launcher():
+            return
+        if origin.rank is None and self._of_node():
             return
         if origin.rank is not None and reading.ranks - {origin.rank}:
             return
@@ -404,6 +415,7 @@ class FileScan:
             node=prefix.group_rank,
             group_rank=prefix.pg_rank,
             ip=prefix.ip,
+            role=prefix.role,
             attempt=origin.attempt or 0,
             time=stamp.when.isoformat() if stamp is not None and stamp.known == "full" else None,
             clock=clock,
