@@ -294,6 +294,7 @@
     }
 
     const entryLink = (item) => make("a", { href: `${form.dataset.entries}${item.id}/index.html` }, item.title);
+    const part = (item, anchor, text) => make("a", { href: `${form.dataset.entries}${item.id}/index.html#${anchor}` }, text);
     const proof = (lines) => make("ul", { class: "proof" }, ...lines.map((item) => make("li", {}, make("b", {}, item.line ? `line ${item.line}${item.rank === null || item.rank === undefined ? "" : `, rank ${item.rank}`}` : item.what ?? "fact"), item.text)));
 
     function report(answer, milliseconds) {
@@ -307,13 +308,17 @@
           make("h2", {}, entryLink(best)),
           make("p", { class: "quiet" }, `confidence ${share} %`), meter(share),
           make("p", {}, best.action),
+          make("p", { class: "acts" }, part(best, "fix", "Fix"), part(best, "verify", "Verify"), part(best, "checklist", "Checklist"), part(best, "lookalikes", "If this is not it")),
           make("h3", {}, "Because"), proof(best.evidence)));
         if (answer.began && !best.evidence.some((item) => item.line === answer.began.line)) result.append(make("div", { class: "verdict" }, make("h2", {}, "Where it began"), proof([answer.began])));
       } else {
         const words = answer.verdict === "healthy" ? "Nothing failed in this log: it ends as a run that completed." : "No entry fits this log well enough, and a guess would not help.";
         result.append(make("div", { class: "verdict" }, make("h2", {}, answer.verdict === "healthy" ? "Healthy" : "Unknown"), make("p", {}, words), answer.began ? proof([answer.began]) : null));
       }
-      if (others.length) result.append(list("Also possible", others.map((item) => [entryLink(item), ` (${Math.round(item.confidence * 100)} %)`])));
+      const rivals = others.filter((item) => item.role !== "collateral" && item.standing === "specific").slice(0, 3);
+      const after = others.filter((item) => item.role === "collateral" || item.standing === "summary").slice(0, 3);
+      if (rivals.length) result.append(list("Also possible", rivals.map((item) => [entryLink(item)])));
+      if (after.length) result.append(list("Seen as well, but a consequence or a summary", after.map((item) => [entryLink(item)])));
       if (!best && answer.near.length) result.append(list("Nearest, on weak signs only", answer.near.map((item) => [entryLink(item)])));
       if (answer.ruledOut.length) result.append(list("Ruled out", answer.ruledOut.map((item) => [entryLink(item), `: ${item.because}${item.line ? ` (line ${item.line})` : ""}`])));
       if (answer.facts.length) result.append(list("Read from the log", answer.facts.map((fact) => [`${fact.name} = ${fact.values.join(", ")}`]), "facts"));
