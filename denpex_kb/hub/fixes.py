@@ -48,13 +48,15 @@ def tabs_of(shown: Sequence[ShownVariant], library: Library) -> tuple[Tab, ...]:
     """Lay variants out in tabs: each its own, or, where they are many, by the set-ups that they name."""
     if len(shown) <= _MOST_TABS:
         return tuple(Tab(item.variant.title, (item.number,), item.set_ups) for item in shown)
-    tabs = []
     anywhere = tuple(item.number for item in shown if not item.set_ups)
-    if anywhere:
-        tabs.append(Tab("Any set-up", anywhere, ()))
-    for name in dict.fromkeys(name for item in shown for name in item.set_ups):
-        tabs.append(Tab(_title(name, shown, library), tuple(i.number for i in shown if name in i.set_ups), (name,)))
-    return tuple(tabs)
+    names = dict.fromkeys(name for item in shown for name in item.set_ups)
+    return (
+        *((Tab("Any set-up", anywhere, ()),) if anywhere else ()),
+        *(
+            Tab(_title(name, shown, library), tuple(item.number for item in shown if name in item.set_ups), (name,))
+            for name in names
+        ),
+    )
 
 
 def _title(name: str, shown: Sequence[ShownVariant], library: Library) -> str:

@@ -106,9 +106,7 @@ def _hub(library: Library, hub: str, introduction: Introduction) -> Iterator[Lis
             )
             for phase, held in phases
         ),
-        tuple(
-            Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _bars(held)) for phase, held in phases
-        ),
+        tuple(Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _bars(held)) for phase, held in phases),
         (("Hubs", "hub/"), (declared.title, "")),
         len(entries),
     )

@@ -191,7 +191,7 @@
       element.replaceChildren(...element.textContent.split(shape).map((piece, index) => (index % 2 ? make("mark", {}, piece) : piece)));
     }
 
-    function show(list, words, excerpts = new Map()) {
+    function show(list, words, from = "titles", excerpts = new Map()) {
       const telling = words.filter((word) => word.length > 1);
       found.replaceChildren(...list.map((row) => {
         const copy = row.cloneNode(true);
@@ -203,6 +203,7 @@
       found.hidden = false;
       rows.hidden = true;
       count.textContent = list.length === 1 ? "1 entry" : `${list.length} entries`;
+      count.dataset.searched = from;
       nothing.hidden = list.length > 0;
     }
 
@@ -239,7 +240,7 @@
       const whole = local.filter((row) => one("a", row).textContent.toLowerCase().includes(wanted.q.toLowerCase()));
       const every = local.filter((row) => words.every((word) => `${row.textContent} ${row.dataset.words}`.toLowerCase().includes(word)));
       const rest = list.length + every.length < FEW ? local.slice(0, FEW) : []; // half of the words, where all of them find little
-      show([...new Set([...whole, ...list, ...every, ...rest])], words, excerpts);
+      show([...new Set([...whole, ...list, ...every, ...rest])], words, "text", excerpts);
     }
 
     fromAddress();
