@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from denpex_kb.hub.config import SiteConfig
 from denpex_kb.hub.diagrams import draw, read_diagram
+from denpex_kb.hub.fixes import ShownVariant, Tab, shown_variants, tabs_of
 from denpex_kb.hub.library import Library
+from denpex_kb.hub.references import ShownReference, shown_reference
 from denpex_kb.hub.samples import SampleFile
 from denpex_kb.hub.text import clipped, plain
-from denpex_kb.model.conditions import ConditionError, parse_condition
-from denpex_kb.model.entry import ChecklistItem, Entry, Variant
+from denpex_kb.model.entry import ChecklistItem, Entry
 from denpex_kb.render.entries import entry_markdown
 
 _HOW = {
@@ -24,21 +25,7 @@ _HOW = {
     "maintainer": "established by a maintainer",
     "reported": "reported by users",
 }
-_COST = re.compile(r"^Cost: (.*?)(?:\s*Undo: (.*))?$", re.DOTALL)
-_UNDO = re.compile(r"^Undo: (.*)$", re.DOTALL)
-_LONGEST_TITLE = 28
 _ITEM = re.compile(r"^\s*[-*] +\*\*([a-z0-9-]+)\*\*:? *(.*)$", re.MULTILINE)
-
-
-class Tab(Struct, frozen=True):
-    """A variant of the fix as shown."""
-
-    variant: Variant
-    number: int
-    when: tuple[str, ...]
-    notes: tuple[str, ...]
-    cost: str
-    undo: str
 
 
 class Box(Struct, frozen=True):
@@ -78,12 +65,14 @@ class EntryView(Struct, frozen=True):
     kind_title: str
     versions: tuple[VersionRange, ...]
     verified_how: str
+    variants: tuple[ShownVariant, ...]
     tabs: tuple[Tab, ...]
     boxes: tuple[Box, ...]
     lookalikes: tuple[LookAlike, ...]
     diagram: Markup | None
     caption: str
     sample: tuple[SampleFile, ...]
+    references: tuple[ShownReference, ...]
     messages: tuple[str, ...]
     before: Entry | None
     after: Entry | None
@@ -104,6 +93,7 @@ def entry_view(entry: Entry, library: Library, config: SiteConfig, sample: Seque
     except ValueError:  # `kb check` says what is wrong; a page without its drawing is still a page
         diagram = None
     description = clipped(plain(body.summary), 300)
+    variants = shown_variants(body.fix.variants, library)
     return EntryView(
         entry=entry,
         answer=meta.action.text,
@@ -122,12 +112,14 @@ def entry_view(entry: Entry, library: Library, config: SiteConfig, sample: Seque
             for item in meta.affected
         ),
         verified_how=_HOW[meta.verified.how],
-        tabs=tuple(_tab(variant, number, library) for number, variant in enumerate(body.fix.variants, 1)),
+        variants=variants,
+        tabs=tabs_of(variants, library),
         boxes=tuple(map(_box, body.checklist)),
         lookalikes=tuple(_lookalikes(entry, library)),
         diagram=draw(diagram, "dg") if diagram else None,
         caption=diagram.caption if diagram else "",
         sample=tuple(sample),
+        references=tuple(map(shown_reference, meta.references)),
         messages=tuple(_messages(entry)),
         before=before,
         after=after,
@@ -153,38 +145,6 @@ def edit_url(entry: Entry, library: Library, config: SiteConfig) -> str:
     folder = path.parent.name if path.parent.name == entry.meta.hub else ""
     parts = [config.repository.rstrip("/"), "edit", config.branch, config.catalog_path, folder, path.name]
     return "/".join(part for part in parts if part)
-
-
-def _tab(variant: Variant, number: int, library: Library) -> Tab:
-    cost = undo = ""
-    notes: list[str] = []
-    for note in variant.notes:
-        if (match := _COST.match(note)) is not None:
-            cost, undo = match.group(1).strip(), (match.group(2) or undo).strip()
-        elif (match := _UNDO.match(note)) is not None:
-            undo = match.group(1).strip()
-        else:
-            notes.append(note)
-    return Tab(variant, number, tuple(_spoken(text, library) for text in variant.when), tuple(notes), cost, undo)
-
-
-def _spoken(condition: str, library: Library) -> str:
-    """Say a condition shortly: the values of a choice alone, versions by their framework, else the condition itself."""
-    try:
-        parsed = parse_condition(condition)
-    except ConditionError:
-        return condition
-    declared = library.kb.fact(parsed.fact)
-    values = " or ".join(parsed.values)
-    if parsed.operator == "in":
-        return f"{library.framework(parsed.fact.removesuffix('.version')).title} {values}"
-    if declared is None or (len(declared.title) > _LONGEST_TITLE and declared.type not in ("enum", "set")):
-        return condition
-    if declared.type in ("enum", "set"):
-        return values if parsed.operator == "=" else f"not {values}"
-    if declared.type == "bool":
-        return declared.title if (values == "true") == (parsed.operator == "=") else f"not: {declared.title}"
-    return f"{declared.title} {values}" if parsed.operator == "=" else f"{declared.title} is not {values}"
 
 
 def _box(item: ChecklistItem) -> Box:

@@ -33,6 +33,7 @@ class Cell(Struct, frozen=True):
     link: str
     count: int
     kinds: tuple[tuple[str, int], ...] = ()
+    group: str = ""  # the heading under which it stands, where cells have one
 
 
 class Listing(Struct, frozen=True):
@@ -70,9 +71,15 @@ def _kinds_of(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
     return tuple(Counter(entry.meta.kind for entry in entries).most_common())
 
 
+def _bars(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
+    """Count kinds in one order on every card, so that cards can be compared."""
+    counts = Counter(entry.meta.kind for entry in entries)
+    return tuple((kind, counts[kind]) for kind in KINDS if kind in counts)
+
+
 def _hub_cell(library: Library, hub: str) -> Cell:
     declared, entries = library.hub(hub), library.by_hub[hub]
-    return Cell(declared.title, declared.text, f"hub/{hub}/", len(entries), _kinds_of(entries))
+    return Cell(declared.title, declared.text, f"hub/{hub}/", len(entries), _bars(entries))
 
 
 def _overview(path: str, title: str, overline: str, cells: Sequence[Cell], library: Library) -> Listing:
@@ -99,9 +106,7 @@ def _hub(library: Library, hub: str, introduction: Introduction) -> Iterator[Lis
             )
             for phase, held in phases
         ),
-        tuple(
-            Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _kinds_of(held)) for phase, held in phases
-        ),
+        tuple(Cell(phase.title, phase.text, f"{path}#{phase.id}", len(held), _bars(held)) for phase, held in phases),
         (("Hubs", "hub/"), (declared.title, "")),
         len(entries),
     )
@@ -131,7 +136,7 @@ def _phases(library: Library) -> Iterator[Listing]:
             library.phase(phase).text,
             f"phase/{phase}/",
             len(library.by_phase[phase]),
-            _kinds_of(library.by_phase[phase]),
+            _bars(library.by_phase[phase]),
         )
         for phase in known
     ]
@@ -171,7 +176,7 @@ def _categories(library: Library) -> Iterator[Listing]:
             texts.get(name, ""),
             f"category/{slug(name)}/",
             len(library.by_category[name]),
-            _kinds_of(library.by_category[name]),
+            _bars(library.by_category[name]),
         )
         for name in order
     ]
@@ -214,7 +219,7 @@ def _frameworks(library: Library) -> Iterator[Listing]:
             "",
             f"framework/{name}/",
             len(library.by_framework[name]),
-            _kinds_of(library.by_framework[name]),
+            _bars(library.by_framework[name]),
         )
         for name in names
     ]
@@ -266,16 +271,17 @@ def _version_key(versions: str) -> list[int]:
 
 def _tags(library: Library) -> Iterator[Listing]:
     shared = {tag: entries for tag, entries in library.by_tag.items() if len(entries) > 1}
-    letters: dict[str, list[Cell]] = {}
+    cells = []
     for tag, entries in library.by_tag.items():
         link = f"tag/{tag}/" if tag in shared else f"e/{entries[0].id}/"
-        letters.setdefault(tag[0] if tag[0].isalpha() else "0", []).append(Cell(tag, "", link, len(entries)))
+        cells.append(Cell(tag, "", link, len(entries), group=tag[0].upper() if tag[0].isalpha() else "0–9"))
     yield Listing(
         "tag/",
         "Tags",
         "By tag",
         "A tag with a single entry leads straight to it.",
-        map=tuple(cell for letter in sorted(letters) for cell in letters[letter]),
+        tuple(Group(name, f"letter-{slug(name)}") for name in dict.fromkeys(cell.group for cell in cells)),
+        tuple(cells),
         crumbs=(("Tags", ""),),
         count=len(library.entries),
     )
@@ -289,13 +295,13 @@ def listing_markdown(listing: Listing) -> str:
     if listing.lead:
         parts.append(f"\n{listing.lead}\n")
     up = "../" * listing.path.count("/")
-    if listing.map and not listing.groups:
+    if listing.map and not any(group.entries for group in listing.groups):
         parts.append("\n")
         parts += [
             f"- [{cell.title}]({up}{cell.link}): {cell.count}{f'. {cell.text}' if cell.text else ''}\n"
             for cell in listing.map
         ]
-    for group in listing.groups:
+    for group in (group for group in listing.groups if group.entries):
         parts.append(f"\n## {group.title}\n\n")
         if group.text:
             parts.append(f"{group.text}\n\n")

@@ -169,6 +169,8 @@ function rankEntries(hits, rules, facts, relations, place, overtaken) {
     title: item.rule.title,
     hub: item.rule.hub,
     kind: item.rule.kind,
+    role: item.rule.role,
+    standing: item.rule.standing,
     action: item.rule.action,
     confidence: Math.min(confidence(item.odds), 0.98),
     evidence: shownEvidence(item.found),

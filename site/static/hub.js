@@ -7,6 +7,7 @@
     set: (key, value) => { try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch { /* private mode */ } },
   };
   const html = document.documentElement;
+  html.classList.add("js");
   const theme = store.get("denpex-theme");
   if (theme) html.dataset.theme = theme; // before the first paint: no flash
 
@@ -25,6 +26,7 @@
     keys();
     here();
     if (one(".boxes")) ticks();
+    if (one(".variant")) variants();
     if (one(".facets")) search();
     if (one(".drop")) paste();
   });
@@ -79,8 +81,52 @@
 
   function here() {
     for (const link of all(".top nav a")) if (location.href.startsWith(link.href.replace(/index\.html$/, ""))) link.setAttribute("aria-current", "true");
-    const opened = location.hash && document.getElementById(location.hash.slice(1));
-    if (opened?.tagName === "DETAILS") opened.open = true;
+  }
+
+  // Tabs show some variants of the fix; the browser's own search, an address and paper reach all of them.
+  function variants() {
+    const tabs = all(".choice [role=tab]"), items = all(".variant"), panel = one("#variants");
+    if (tabs.length < 2) return;
+    const shows = (tab) => tab.dataset.shows.split(" ");
+    const set = (tab) => tab.dataset.for.split(" ").filter(Boolean);
+    const of = (item) => tabs.find((tab) => item && shows(tab).includes(item.id.slice(4)));
+
+    function select(tab) {
+      for (const other of tabs) {
+        other.setAttribute("aria-selected", String(other === tab));
+        other.tabIndex = other === tab ? 0 : -1;
+      }
+      for (const item of items) {
+        if (shows(tab).includes(item.id.slice(4))) item.removeAttribute("hidden");
+        else item.setAttribute("hidden", "until-found");
+      }
+      panel.setAttribute("aria-labelledby", tab.id);
+    }
+    function choose(tab) {
+      select(tab);
+      if (set(tab).length) store.set("denpex-setup", set(tab)[0]);
+      try { history.replaceState(null, "", `#fix-${shows(tab)[0]}`); } catch { /* file:// */ }
+    }
+    const named = () => items.find((item) => `#${item.id}` === location.hash);
+
+    panel.setAttribute("role", "tabpanel");
+    tabs.forEach((tab, index) => {
+      tab.addEventListener("click", () => choose(tab));
+      tab.addEventListener("keydown", (event) => {
+        const last = tabs.length - 1;
+        const to = { ArrowRight: index === last ? 0 : index + 1, ArrowLeft: index === 0 ? last : index - 1, Home: 0, End: last }[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        choose(tabs[to]);
+        tabs[to].focus();
+      });
+    });
+    items.forEach((item) => item.addEventListener("beforematch", () => select(of(item))));
+    addEventListener("hashchange", () => { if (named()) select(of(named())); });
+    const kept = store.get("denpex-setup");
+    select(of(named()) ?? tabs.find((tab) => kept && set(tab).includes(kept)) ?? tabs[0]);
+    panel.classList.add("ready");
+    named()?.scrollIntoView();
   }
 
   function ticks() {
@@ -97,12 +143,13 @@
       store.set(key, null);
     });
     one(".print").addEventListener("click", () => print());
-    addEventListener("beforeprint", () => all(".variant").forEach((item) => { item.open = true; }));
   }
+
+  const FEW = 5;
 
   // Search: Pagefind over all text where it was indexed and may be loaded, else titles, summaries and tags.
   function search() {
-    const form = one(".facets"), count = one(".count"), found = one(".found"), rows = one(".rows.all");
+    const form = one(".facets"), count = one(".count"), found = one(".found"), rows = one(".rows.all"), nothing = one(".nothing");
     const names = ["q", "hub", "phase", "kind", "framework"];
     const items = all(".row", rows).map((row) => ({ row, text: `${row.textContent} ${row.dataset.words}`.toLowerCase() }));
     const byId = new Map(items.map(({ row }) => [row.dataset.words.split(" ")[0], row]));
@@ -119,24 +166,45 @@
     };
     const fits = (row, wanted) => names.slice(1).every((name) => !wanted[name] || row.dataset[name].split(" ").includes(wanted[name]));
 
-    function locally(wanted) {
-      const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
+    function locally(wanted, words) {
       const scored = items.filter(({ row }) => fits(row, wanted)).map((item) => ({ ...item, score: words.filter((word) => item.text.includes(word)).length }));
       const exact = scored.filter((item) => item.score === words.length);
       const least = Math.max(1, Math.ceil(words.length / 2));
       return exact.length || !words.length ? exact.map((item) => item.row) : scored.filter((item) => item.score >= least).sort((left, right) => right.score - left.score).map((item) => item.row);
     }
 
-    function show(list, excerpts = new Map()) {
-      const shown = new Set(list);
+    // All words; where that finds little, without those that vary in a message (numbers, paths), then its beginning.
+    async function indexed(text, filters) {
+      const steady = text.split(/\s+/).filter((word) => !/\d|\/.*\//.test(word)).join(" ");
+      const found = new Map();
+      for (const words of new Set([text, steady, steady.split(" ").slice(0, 6).join(" ")])) {
+        if (!words || found.size >= FEW) continue;
+        for (const result of (await pagefind.search(words, { filters })).results) if (!found.has(result.id)) found.set(result.id, result);
+      }
+      return [...found.values()];
+    }
+
+    // What was typed is marked in titles and summaries; excerpts come with their own marks.
+    function marked(element, words) {
+      if (!words.length) return;
+      const shape = new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "gi");
+      element.replaceChildren(...element.textContent.split(shape).map((piece, index) => (index % 2 ? make("mark", {}, piece) : piece)));
+    }
+
+    function show(list, words, from = "titles", excerpts = new Map()) {
+      const telling = words.filter((word) => word.length > 1);
       found.replaceChildren(...list.map((row) => {
         const copy = row.cloneNode(true);
         if (excerpts.has(row)) one("p", copy).replaceChildren(...excerpts.get(row));
+        else marked(one("p", copy), telling);
+        marked(one("a", copy), telling);
         return copy;
       }));
       found.hidden = false;
       rows.hidden = true;
-      count.textContent = shown.size === 1 ? "1 entry" : `${shown.size} entries${shown.size ? "" : "; fewer words or filters find more"}`;
+      count.textContent = list.length === 1 ? "1 entry" : `${list.length} entries`;
+      count.dataset.searched = from;
+      nothing.hidden = list.length > 0;
     }
 
     // An excerpt is text with marks; nothing else of it is taken over.
@@ -146,31 +214,33 @@
     };
 
     async function update() {
-      const wanted = state(), mine = ++turn;
+      const wanted = state(), mine = ++turn, words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
       toAddress(wanted);
       if (!names.some((name) => wanted[name])) {
-        found.hidden = true;
+        found.hidden = nothing.hidden = true;
         rows.hidden = false;
         count.textContent = `${items.length} entries`;
         return;
       }
+      const local = locally(wanted, words);
       if (!wanted.q || pagefind === null) {
-        show(locally(wanted));
+        show(local, words);
         return;
       }
       const filters = Object.fromEntries(names.slice(1).filter((name) => wanted[name]).map((name) => [name, wanted[name]]));
-      const answer = await pagefind.search(wanted.q, { filters });
-      const data = await Promise.all(answer.results.slice(0, 60).map((result) => result.data()));
-      if (mine !== turn) return;
+      const results = await indexed(wanted.q, filters);
+      const data = await Promise.all(results.slice(0, 60).map((result) => result.data()));
+      if (mine !== turn) return; // something else was typed meanwhile
       const excerpts = new Map();
       const list = data.map((item) => {
         const row = byId.get(/\/e\/([^/]+)\//.exec(item.url)?.[1]);
         if (row) excerpts.set(row, excerpt(item.excerpt));
         return row;
       }).filter(Boolean);
-      const local = locally(wanted);
-      const named = local.filter((row) => one("a", row).textContent.toLowerCase().includes(wanted.q.toLowerCase()));
-      show(list.length ? [...new Set([...named, ...list])] : local, excerpts);
+      const whole = local.filter((row) => one("a", row).textContent.toLowerCase().includes(wanted.q.toLowerCase()));
+      const every = local.filter((row) => words.every((word) => `${row.textContent} ${row.dataset.words}`.toLowerCase().includes(word)));
+      const rest = list.length + every.length < FEW ? local.slice(0, FEW) : []; // half of the words, where all of them find little
+      show([...new Set([...whole, ...list, ...every, ...rest])], words, "text", excerpts);
     }
 
     fromAddress();
@@ -225,6 +295,7 @@
     }
 
     const entryLink = (item) => make("a", { href: `${form.dataset.entries}${item.id}/index.html` }, item.title);
+    const part = (item, anchor, text) => make("a", { href: `${form.dataset.entries}${item.id}/index.html#${anchor}` }, text);
     const proof = (lines) => make("ul", { class: "proof" }, ...lines.map((item) => make("li", {}, make("b", {}, item.line ? `line ${item.line}${item.rank === null || item.rank === undefined ? "" : `, rank ${item.rank}`}` : item.what ?? "fact"), item.text)));
 
     function report(answer, milliseconds) {
@@ -238,13 +309,17 @@
           make("h2", {}, entryLink(best)),
           make("p", { class: "quiet" }, `confidence ${share} %`), meter(share),
           make("p", {}, best.action),
+          make("p", { class: "acts" }, part(best, "fix", "Fix"), part(best, "verify", "Verify"), part(best, "checklist", "Checklist"), part(best, "lookalikes", "If this is not it")),
           make("h3", {}, "Because"), proof(best.evidence)));
         if (answer.began && !best.evidence.some((item) => item.line === answer.began.line)) result.append(make("div", { class: "verdict" }, make("h2", {}, "Where it began"), proof([answer.began])));
       } else {
         const words = answer.verdict === "healthy" ? "Nothing failed in this log: it ends as a run that completed." : "No entry fits this log well enough, and a guess would not help.";
         result.append(make("div", { class: "verdict" }, make("h2", {}, answer.verdict === "healthy" ? "Healthy" : "Unknown"), make("p", {}, words), answer.began ? proof([answer.began]) : null));
       }
-      if (others.length) result.append(list("Also possible", others.map((item) => [entryLink(item), ` (${Math.round(item.confidence * 100)} %)`])));
+      const rivals = others.filter((item) => item.role !== "collateral" && item.standing === "specific").slice(0, 3);
+      const after = others.filter((item) => item.role === "collateral" || item.standing === "summary").slice(0, 3);
+      if (rivals.length) result.append(list("Also possible", rivals.map((item) => [entryLink(item)])));
+      if (after.length) result.append(list("Seen as well, but a consequence or a summary", after.map((item) => [entryLink(item)])));
       if (!best && answer.near.length) result.append(list("Nearest, on weak signs only", answer.near.map((item) => [entryLink(item)])));
       if (answer.ruledOut.length) result.append(list("Ruled out", answer.ruledOut.map((item) => [entryLink(item), `: ${item.because}${item.line ? ` (line ${item.line})` : ""}`])));
       if (answer.facts.length) result.append(list("Read from the log", answer.facts.map((fact) => [`${fact.name} = ${fact.values.join(", ")}`]), "facts"));

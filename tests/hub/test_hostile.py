@@ -76,8 +76,8 @@ def test_code_is_escaped_in_every_language() -> None:
         assert "<img" not in html
 
 
-def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp_path: Path) -> None:
-    """Title, tags, messages, sample, drawing, questions and headings of an entry cannot break out of the page."""
+def make_hostile(private: Path) -> None:
+    """Put code, control characters and links of every kind into all that an entry says."""
     path = private / "deepspeed" / "our-xyzzy-fails.md"
     text = path.read_text(encoding="utf-8")
     text = text.replace('title: "A private failure', f'title: "{EVIL} {BIDI} failure')
@@ -97,6 +97,11 @@ def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp
     (path.with_suffix("") / "positive-x.log").write_text(
         f"RuntimeError: xyzzy plugh 7 failed {EVIL}\n", encoding="utf-8"
     )
+
+
+def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp_path: Path) -> None:
+    """Title, tags, messages, sample, drawing, questions and headings of an entry cannot break out of the page."""
+    make_hostile(private)
     report = build()
     assert report.findings == ()
     for page in (tmp_path / "site").rglob("*.html"):

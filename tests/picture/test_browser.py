@@ -56,7 +56,7 @@ def test_it_asks_nobody_and_its_policy_stops_nothing_of_its_own(browser: Any, re
     page.on("request", lambda request: None if request.url.startswith("file:") else faults.append(request.url))
     page.goto(report.as_uri())
     page.locator(".ln-svg a, .marks a").first.click()
-    target = page.evaluate("document.querySelector(':target').id")
+    target = page.wait_for_function("document.querySelector(':target')?.id").json_value()
     context.close()
 
     assert faults == []
