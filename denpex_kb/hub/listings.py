@@ -73,7 +73,7 @@ def _kinds_of(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
 
 def _bars(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
     """Count kinds in one order on every card, so that cards can be compared."""
-    counts = Counter(entry.meta.kind for entry in entries)
+    counts: Counter[str] = Counter(entry.meta.kind for entry in entries)
     return tuple((kind, counts[kind]) for kind in KINDS if kind in counts)
 
 

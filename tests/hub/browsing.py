@@ -56,9 +56,14 @@ def watched(browser: Any, allowed: tuple[str, ...], **options: Any) -> Iterator[
     context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     faults: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
     opened.on("console", lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None)
-    opened.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.on("dialog", refuse)
     opened.on(
         "request",
         lambda request: None if request.url.startswith((*allowed, "blob:", "data:")) else faults.append(request.url),
