@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from denpex_kb.advise.settings import read_settings
 from denpex_kb.chat.acts import (
@@ -29,6 +29,7 @@ from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words, unans
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
 from denpex_kb.index.open import Index
 from denpex_kb.model.conditions import spell
+from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.model.entry import Entry
 from denpex_kb.model.facts import Fact
 from denpex_kb.pipeline.question import looks_like_log, quotes_message
@@ -117,6 +118,19 @@ class Conversation:
             and self.case.view.belief.of(best.id)
             >= (SURE_STALLED if self.case.diagnosis.verdict == "stalled" else SURE)
         )
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is an answer to show as such, be it only the kind of failure and who began it."""
+        return self.sure or self.case.answered
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The diagnosis as it is shown: while it is not settled, what is recognised is only the likeliest."""
+        diagnosis = self.case.diagnosis
+        if self.settled or diagnosis.verdict != "matched":
+            return diagnosis
+        return structs.replace(diagnosis, verdict="ambiguous")
 
     def say(self, text: str, *, pasted: bool = False) -> Reply:
         """Take one input and return what to show.
