@@ -165,7 +165,7 @@ def summary(talk: Conversation, paper: Paper) -> None:
     told = len(talk.turns) - answered
     facts_known = len(talk.case.facts)
     counts = (
-        f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)} answered,"
+        f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)},"
         f" {facts_known} fact{'s' * (facts_known != 1)} known"
     )
     section.line(f"{counts}; save FILE keeps it as Markdown", "dim")

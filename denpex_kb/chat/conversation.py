@@ -23,6 +23,7 @@ from denpex_kb.chat.acts import (
 )
 from denpex_kb.chat.asking import cross_check, next_question
 from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.joining import is_end
 from denpex_kb.chat.missing import Missing
 from denpex_kb.chat.question import Question
 from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words, unanswered
@@ -190,6 +191,11 @@ class Conversation:
         """Take lines of the run's output where they were asked for, or where one is quoted beside a log."""
         asked = self.question if self.question is not None and self.question.kind == "paste" else None
         line = text.strip()
+        end = self._end_of_traceback(line)
+        if end is not None:
+            if "\n" in line:
+                return self._paste(text, end)
+            return self._take(Quoted(line, end.key, end.file, end.line), line)
         if asked is not None and ("\n" in line or len(line) > _WORDS):
             return self._paste(text, asked.part)
         if "\n" in line or len(line) > _WORDS or not self.case.has_log or not quotes_message(line):
@@ -200,6 +206,12 @@ class Conversation:
                 return self._take(Quoted(line, part.key, part.file, part.line), line)
             return self._take(Quoted(line, part.key if part is not None else ""), line)
         return None
+
+    def _end_of_traceback(self, text: str) -> Missing | None:
+        """Return the traceback that breaks off, where the text is its end: one may be asked about something else."""
+        if not self.case.cut or not is_end(text):
+            return None
+        return next((part for part in self.case.missing if part.kind == "traceback"), None)
 
     def _says_something(self, text: str) -> bool:
         """Say whether a message holds anything that the catalog knows."""
