@@ -265,6 +265,7 @@ FIGURES: dict[str, Callable[[list[Played]], str]] = {
     "the right one given as the answer": lambda played: _share(
         sum(item.sure and item.right for item in played), len(played)
     ),
+    "unsure at the end": lambda played: _share(sum(not item.sure for item in played), len(played)),
     "a wrong one named as the likeliest": lambda played: str(
         sum(not item.right and not item.sure and item.named for item in played)
     ),

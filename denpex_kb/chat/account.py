@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import structs
-
 from denpex_kb.chat.conversation import Conversation, Reply
 from denpex_kb.chat.speech import ranked
 from denpex_kb.model.conditions import spell
@@ -52,9 +50,7 @@ def why(talk: Conversation, paper: Paper) -> None:
         section.line(f"Find out: {question.find}", "dim")
         paper.blank()
     if talk.case.diagnosis.recognised:
-        settled = talk.sure or talk.case.answered
-        shown = talk.case.diagnosis if settled else structs.replace(talk.case.diagnosis, verdict="ambiguous")
-        render_brief(shown, paper)
+        render_brief(talk.diagnosis, paper)
         best, *rest = talk.case.diagnosis.hypotheses
         if best.unknown:
             paper.section("OPEN").line("not known yet: " + ", ".join(best.unknown), "dim")
@@ -159,7 +155,9 @@ def summary(talk: Conversation, paper: Paper) -> None:
     section = paper.section("SUMMARY")
     if diagnosis.recognised:
         best = diagnosis.hypotheses[0]
-        section.line(f"{'' if talk.sure else 'Not sure; likeliest so far: '}{best.title} ({percent(best.confidence)})")
+        section.line(
+            f"{'' if talk.settled else 'Not sure; likeliest so far: '}{best.title} ({percent(best.confidence)})"
+        )
         section.line(best.id, "dim")
     else:
         section.line(diagnosis.because or "Nothing was recognised.")
@@ -167,7 +165,7 @@ def summary(talk: Conversation, paper: Paper) -> None:
     told = len(talk.turns) - answered
     facts_known = len(talk.case.facts)
     counts = (
-        f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)} answered,"
+        f"{told} message{'s' * (told != 1)}, {answered} question{'s' * (answered != 1)},"
         f" {facts_known} fact{'s' * (facts_known != 1)} known"
     )
     section.line(f"{counts}; save FILE keeps it as Markdown", "dim")
@@ -175,7 +173,7 @@ def summary(talk: Conversation, paper: Paper) -> None:
 
 def advice(reply: Reply, talk: Conversation, paper: Paper) -> str:
     """Write the fix, the verification, the checklist or the whole of the answer, or an entry of the catalog."""
-    diagnosis = talk.case.diagnosis
+    diagnosis = talk.diagnosis
     if reply.kind == "show" and reply.entry is not None:
         from denpex_kb.render.entries import entry_text
 
@@ -202,6 +200,6 @@ def advice(reply: Reply, talk: Conversation, paper: Paper) -> str:
 def _hedged(talk: Conversation, text: str) -> str:
     """Put in front of a fix that its cause is not certain yet."""
     best = talk.case.diagnosis.hypotheses[0]
-    if talk.sure:
+    if talk.settled:
         return text
     return f"Not certain yet ({percent(best.confidence)}); this is the fix if it is what fits best so far.\n\n{text}"

@@ -40,7 +40,9 @@ COMMANDS = (
 )
 _UNKNOWING = re.compile(
     r"d|dk|don'?t know|dont know|do not know|i (?:don'?t|do not) know|no idea|not sure|unsure|skip|pass|idk|unknown"
-    r"|how do i find (?:it |that )?out",
+    r"|how do i find (?:it |that )?out"
+    r"|keine ahnung|wei(?:ß|ss) (?:ich )?nicht|je ne sais pas|no (?:lo )?s[eé]|n[aã]o sei|non (?:lo )?so|nie wiem"
+    r"|не знаю|不知道|不清楚|分からない|わからない|모르겠(?:어요|습니다)|몰라요?",
     re.IGNORECASE,
 )
 _YES = re.compile(r"y|yes|yep|yeah|true|ja|oui|si|да|是", re.IGNORECASE)

@@ -29,7 +29,11 @@ _READING = 0.02  # bits that each further line costs a tired reader
 # Who could not tell which sign fits can most often tell of no other.
 _UNSURE_FACT, _UNSURE_LINES, _UNSURE_SIGNS, _UNSURE_PARTS = (1.0, 4.0), (0.6, 4.0), (0.5, 2.0), (1.0, 2.5)
 _LITTLE = 0.1  # share of the belief
+_LOTTERY = 0.4  # what a question of lines or signs is worth then
 _LONGEST = 600  # characters of an example
+
+
+_OVER = frozenset({"crash", "oom"})  # no step completes any more
 
 
 Offer = tuple[Sign, str, frozenset[str]]  # a line, the strength that it lends its entry, all entries that it matches
@@ -64,11 +68,18 @@ def next_question(case: Case, told: Sequence[Told], reader: CaseReader, *, last:
         *_parts(case, done, unsure_parts),
         *(_log(case, done, unsure_parts) if _says_little(case) else ()),
     ]
-    best = max(found, key=lambda question: question.gain, default=None)
     least = LEAST_WITH_ANSWER if case.answered and case.settles else LEAST
-    if last or best is None or best.gain < least:
-        best = max(_again(case, done, unsure_parts), key=lambda question: question.gain, default=None)
-    return best if best is not None and best.gain >= least else None
+    # where little was told, one line or sign of very many entries is a lottery: a fact of the run says more
+    worth = _LOTTERY if not case.has_log and _says_little(case) else 1.0
+    for offered in ([] if last else found, _again(case, done, unsure_parts)):
+        best = max(
+            (question for question in offered if question.gain >= least),
+            key=lambda question: question.gain * (worth if question.kind in ("lines", "signs") else 1.0),
+            default=None,
+        )
+        if best is not None:
+            return best
+    return None
 
 
 def cross_check(case: Case, told: Sequence[Told], reader: CaseReader) -> Question | None:
@@ -136,6 +147,8 @@ def _facts(case: Case, done: frozenset[str], reader: CaseReader, unsure: float) 
 def _open(fact: FactDeclaration, case: Case, done: frozenset[str]) -> bool:
     """Say whether a fact is worth asking for: not known, not asked for already, and no detail of the catalog's own."""
     if fact.name in case.facts or fact.name in done or not fact.telling:
+        return False
+    if fact.name == "progress" and _OVER & {str(item.value) for item in case.facts.of("symptom")}:
         return False
     return not (fact.name == "symptom" and case.seen_as)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from denpex_kb.advise.settings import read_settings
 from denpex_kb.chat.acts import (
@@ -23,12 +23,14 @@ from denpex_kb.chat.acts import (
 )
 from denpex_kb.chat.asking import cross_check, next_question
 from denpex_kb.chat.case import Case, CaseReader
+from denpex_kb.chat.joining import is_end
 from denpex_kb.chat.missing import Missing
 from denpex_kb.chat.question import Question
 from denpex_kb.chat.told import Files, Paste, Quoted, Stated, Told, Words, unanswered
 from denpex_kb.errors import DenpexError, InputError, UnknownEntryError, UsageError
 from denpex_kb.index.open import Index
 from denpex_kb.model.conditions import spell
+from denpex_kb.model.diagnosis import Diagnosis
 from denpex_kb.model.entry import Entry
 from denpex_kb.model.facts import Fact
 from denpex_kb.pipeline.question import looks_like_log, quotes_message
@@ -118,6 +120,19 @@ class Conversation:
             >= (SURE_STALLED if self.case.diagnosis.verdict == "stalled" else SURE)
         )
 
+    @property
+    def settled(self) -> bool:
+        """Whether there is an answer to show as such, be it only the kind of failure and who began it."""
+        return self.sure or self.case.answered
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The diagnosis as it is shown: while it is not settled, what is recognised is only the likeliest."""
+        diagnosis = self.case.diagnosis
+        if self.settled or diagnosis.verdict != "matched":
+            return diagnosis
+        return structs.replace(diagnosis, verdict="ambiguous")
+
     def say(self, text: str, *, pasted: bool = False) -> Reply:
         """Take one input and return what to show.
 
@@ -176,6 +191,11 @@ class Conversation:
         """Take lines of the run's output where they were asked for, or where one is quoted beside a log."""
         asked = self.question if self.question is not None and self.question.kind == "paste" else None
         line = text.strip()
+        end = self._end_of_traceback(line)
+        if end is not None:
+            if "\n" in line:
+                return self._paste(text, end)
+            return self._take(Quoted(line, end.key, end.file, end.line), line)
         if asked is not None and ("\n" in line or len(line) > _WORDS):
             return self._paste(text, asked.part)
         if "\n" in line or len(line) > _WORDS or not self.case.has_log or not quotes_message(line):
@@ -186,6 +206,12 @@ class Conversation:
                 return self._take(Quoted(line, part.key, part.file, part.line), line)
             return self._take(Quoted(line, part.key if part is not None else ""), line)
         return None
+
+    def _end_of_traceback(self, text: str) -> Missing | None:
+        """Return the traceback that breaks off, where the text is its end: one may be asked about something else."""
+        if not self.case.cut or not is_end(text):
+            return None
+        return next((part for part in self.case.missing if part.kind == "traceback"), None)
 
     def _says_something(self, text: str) -> bool:
         """Say whether a message holds anything that the catalog knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -16,6 +17,8 @@ _MOST = 4 << 20  # bytes of a log that is put together anew; in a larger one the
 _AROUND = 300  # lines before and after the place that are compared
 _LEAST = 2  # lines that must be the same
 _MOST_LINES = 2000  # of a paste that is compared
+_MOST_OF_END = 30  # lines
+_EXCEPTION = re.compile(r"(?:\[\w:.-]+\]:?\s*)?(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning)\b:?")
 MARK = " + your paste"  # behind the name of such a log: its lines are counted with the pasted ones
 
 
@@ -77,21 +80,35 @@ def _put(whole: str, part: str, line: int) -> str | None:
     if len(new) > _MOST_LINES or not 0 < line <= len(lines):
         return None
     if len(new) == 1:
-        end = line
-        while end < len(lines) and _indented(lines[end]):
-            end += 1
-        return "\n".join([*lines[:end], _prefix(lines[line - 1]) + new[0].strip(), *lines[end:]])
+        return _behind(lines, [new[0].strip()], line)
     low, high = max(0, line - _AROUND), min(len(lines), line + _AROUND)
     old = [item.rstrip() for item in lines[low:high]]
     compared = SequenceMatcher(None, old, [item.rstrip() for item in new], autojunk=False)
     if sum(block.size for block in compared.get_matching_blocks()) < _LEAST:
-        return None
+        return _behind(lines, new, line) if is_end(part) else None
     merged: list[str] = []
     for what, i1, i2, j1, j2 in compared.get_opcodes():
         merged += lines[low + i1 : low + i2]
         if what != "equal":
             merged += new[j1:j2]
     return "\n".join([*lines[:low], *merged, *lines[high:]])
+
+
+def is_end(text: str) -> bool:
+    """Say whether a text is no more than the end of a traceback: the exception and its message."""
+    first, *more = text.strip("\n").split("\n")
+    return len(more) < _MOST_OF_END and _EXCEPTION.match(first.strip()) is not None
+
+
+def _behind(lines: Sequence[str], new: Sequence[str], line: int) -> str:
+    """Return the text with lines behind the frames of the traceback that begins in a line."""
+    end = line
+    while end < len(lines) and _indented(lines[end]):
+        end += 1
+    prefix = _prefix(lines[line - 1])
+    return "\n".join(
+        [*lines[:end], *(item if item.startswith(prefix) else prefix + item for item in new), *lines[end:]]
+    )
 
 
 def _indented(line: str) -> bool:

@@ -65,19 +65,24 @@ def with_signs_chosen(diagnosis: Diagnosis, told: Sequence[Told], file: str) -> 
         file: what stands as the place of an answer.
     """
     chosen = [item for item in told if isinstance(item, Fits) and item.text]
+    places = {item.key: place for place, item in enumerate(chosen, 1)}
     if not chosen:
         return diagnosis
     cited = tuple(
         structs.replace(
-            item, evidence=(*item.evidence, *(_sign(fits, file) for fits in chosen if item.id in fits.chosen))
+            item,
+            evidence=(
+                *item.evidence,
+                *(_sign(fits, file, places[fits.key]) for fits in chosen if item.id in fits.chosen),
+            ),
         )
         for item in diagnosis.hypotheses
     )
     return structs.replace(diagnosis, hypotheses=cited)
 
 
-def _sign(fits: Fits, file: str) -> Evidence:
-    return Evidence("signature", "sign", file, text=fits.text, strength="supporting")
+def _sign(fits: Fits, file: str, line: int) -> Evidence:
+    return Evidence("signature", "sign", file, line, text=fits.text, strength="supporting")
 
 
 def _settles(rule: Rule) -> bool:

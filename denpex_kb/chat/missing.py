@@ -90,8 +90,10 @@ def _by_verdict(examined: Examined, diagnosis: Diagnosis, index: Index, cut: boo
     if best is not None:
         rule = index.by_id[best.id]
         place = next((item for item in best.evidence if item.file and item.line), None)
+        event = examined.pieces[-1].began.event
+        told = event is not None and event.kind == "exception" and not event.follows and not cut
         if (rule.standing != "specific" or rule.role != "initiating") and place is not None:
-            yield _above(place.file or "", place.line or 0, _rank(diagnosis, place.rank))
+            yield _above(place.file or "", place.line or 0, _rank(diagnosis, place.rank), told)
         return
     if diagnosis.verdict == "healthy" or cut:
         return
@@ -102,14 +104,14 @@ def _rank(diagnosis: Diagnosis, own: int | None) -> int | None:
     return diagnosis.initiating.rank if diagnosis.initiating is not None else own
 
 
-def _above(file: str, line: int, rank: int | None) -> Missing:
+def _above(file: str, line: int, rank: int | None, told: bool) -> Missing:
     who = f"rank {rank}" if rank is not None else "the rank that failed"
+    what = "is an exception that no entry names" if told else "tells that something failed, not why"
     return Missing(
         "above",
-        f"{file}:{line} tells that something failed, not why. What did {who} print before that? Paste its last"
-        f" {_LINES} lines.",
+        f"{file}:{line} {what}. What did {who} print before that? Paste its last {_LINES} lines.",
         f"{who}'s own log, or the lines above {file}:{line}; torchrun --log-dir DIR --redirects 3 keeps one a rank",
-        0.6,
+        0.2 if told else 0.6,
         file,
         line,
         rank,

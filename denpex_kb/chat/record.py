@@ -16,8 +16,8 @@ _MOST_SAID = 300  # characters of one message
 
 def conversation_markdown(talk: Conversation) -> str:
     """Write the conversation: the diagnosis, the facts and where from, what was asked and said."""
-    lines = [diagnosis_markdown(talk.case.diagnosis).rstrip(), ""]
-    if not talk.sure:
+    lines = [diagnosis_markdown(talk.diagnosis).rstrip(), ""]
+    if not talk.settled:
         lines += ["> The conversation ended unsure: take what stands above for the likeliest, not for certain.", ""]
     if len(talk.case.facts):
         lines += ["## Facts", "", "| fact | value | from |", "|---|---|---|"]

@@ -90,7 +90,7 @@ def _turn(reply: Reply, talk: Conversation, paper: Paper) -> None:
         stand(talk, paper)
     if talk.question is not None:
         _question(talk.question, talk, paper)
-    elif talk.sure or talk.case.answered:
+    elif talk.settled:
         commands = "show fix, how do I verify, checklist, why, what else, answer (all of it), save FILE"
         paper.section("NEXT").line(commands, "dim")
     elif talk.told:
@@ -102,7 +102,7 @@ def stand(talk: Conversation, paper: Paper) -> None:
     diagnosis = talk.case.diagnosis
     if not talk.told:
         paper.line("Nothing is told yet.")
-    elif talk.sure or talk.case.answered or diagnosis.verdict == "healthy":
+    elif talk.settled or diagnosis.verdict == "healthy":
         render_brief(diagnosis, paper)
     elif diagnosis.recognised:
         section = paper.section("SO FAR")

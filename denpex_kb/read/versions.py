@@ -13,7 +13,7 @@ _NAMES = (
 )
 _SPELT = {"pytorch": "torch", "llamafactory": "llama-factory"}
 _NUMBER = r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc)\d+)?)(?![\w.-]*[a-z%])"
-_FIRST = re.compile(rf"\b({_NAMES})\b[\s=<>:~(]*(?:version)?[\s=<>:~]*{_NUMBER}")
+_FIRST = re.compile(rf"\b({_NAMES})\b[\s=<>:~(]*(?:version)?(?:\s+(?:is|was)\b)?[\s=<>:~]*{_NUMBER}")
 # "fine on transformers 4.52.4, stuck from 4.53 on" names two versions of one package
 _FURTHER = re.compile(
     rf".{{0,60}}?\b(?:from|since|to|on|in|with|after|before|until|and|or|vs|than|at|version|upgraded)\s+{_NUMBER}"

@@ -124,8 +124,9 @@ def test_a_line_that_is_seen_decides_and_one_that_is_not_counts_against(talk: Co
     talk.say("training crashes with cuda error, deepspeed")
     assert talk.question is not None
     assert talk.question.kind == "paste"  # so little was told that the log says more than any answer
-    talk.say("d")
-    assert talk.question.kind == "lines"
+    while talk.question is not None and talk.question.kind != "lines":
+        talk.say("d")
+    assert talk.question is not None
     first = talk.question.choices[0]
     asked = [ids[0] for _, ids in talk.question.why]
     entry = asked[0]
@@ -259,6 +260,31 @@ def test_a_traceback_that_breaks_off_is_never_a_sure_answer(talk: Conversation) 
 
     assert talk.case.cut
     assert not talk.sure
+
+
+@pytest.mark.parametrize("pasted", [True, False], ids=["pasted", "typed"])
+def test_the_end_of_a_traceback_is_taken_when_something_else_was_asked(talk: Conversation, pasted: bool) -> None:
+    *frames, end = OOM.splitlines()
+    talk.say("\n".join([*frames, *frames]), pasted=True)
+    talk.say("d")
+    assert talk.question is not None
+    assert talk.question.kind != "paste"
+
+    talk.say(f"{end}\n" + "If reserved memory is large try something else" if pasted else end, pasted=pasted)
+
+    assert not talk.case.cut
+    assert best(talk).startswith("cuda-oom")
+
+
+@pytest.mark.parametrize("text", ["keine Ahnung", "не знаю", "不知道", "no idea", "I don't know."])
+def test_not_knowing_is_understood_in_several_languages(talk: Conversation, text: str) -> None:
+    talk.say("training hangs")
+    asked = talk.question
+
+    reply = talk.say(text)
+
+    assert reply.find
+    assert talk.question != asked
 
 
 def test_who_knows_nothing_is_asked_for_the_deciding_part_once_more_and_then_left_alone(talk: Conversation) -> None:

@@ -51,6 +51,17 @@ def test_a_second_part_goes_into_the_text_that_the_first_one_made() -> None:
     assert "[rank0]: bye" in joined.texts["train.log" + MARK]
 
 
+def test_the_end_of_a_traceback_may_have_several_lines_and_none_in_common() -> None:
+    error, more = "RuntimeError: Error(s) in loading state_dict for Net:", "\tsize mismatch for a"
+    end = f"{error}\n{more}"
+    part = Paste("pasted text", end, "paste traceback", "train.log", 2)
+
+    joined = join([part], {"train.log": CUT, "pasted text": end}, [])
+
+    lines = joined.texts["train.log" + MARK].split("\n")
+    assert lines[3:6] == ["[rank1]:     main()", f"[rank1]: {error}", f"[rank1]: {more}"]
+
+
 @pytest.mark.parametrize(
     "part",
     [
