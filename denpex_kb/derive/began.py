@@ -11,6 +11,7 @@ from denpex_kb.derive.ended import KILL, TOLD_TO_STOP, crashed, first_bad_exit
 from denpex_kb.derive.events import CLASSES, Event
 from denpex_kb.derive.exits import Exit
 from denpex_kb.derive.fold import fold_collateral
+from denpex_kb.derive.narrow import narrowed
 from denpex_kb.derive.nouns import Began, Overtaken, Scene
 from denpex_kb.derive.order import choose, consequences, gap_between
 from denpex_kb.model.diagnosis import Initiating
@@ -39,6 +40,7 @@ def who_began(scene: Scene) -> Began:
     explaining = [event for event in explaining if not _disproved(event, standing)]
     firsts = _first_per_process(explaining)
     located = next((relation for relation in scene.relations if relation.culprit and relation.ranks), None)
+    located = narrowed(located, scene) if located is not None and len(located.ranks) > 1 else located
     named = [event for event in firsts if event.kind != "mismatch" or event.ranks]
     chosen = choose(named, scene.clocks)
     crash = None if chosen is not None else crashed(scene)

@@ -17,6 +17,7 @@ _OF_THE_NODE = frozenset({"gpu-probe-failed"})
 _OF_TWO = frozenset({"nccl-message-truncated", "gloo-size-mismatch"})
 _BACKEND = ("DistBackendError", "ncclInternalError", "EnforceNotMet")
 _DEAD = frozenset({"ray-dead-pid", "ray-dead-name", "ray-dead-worker"})  # Ray tells which of its processes is gone
+_OF_WORKERS = frozenset({"data-worker-bus-error", "data-worker-killed"})  # its parent raises an exception then
 _RECORD_WINDOW = 120.0  # seconds around a record in which its rank shows the consequence
 
 
@@ -90,6 +91,8 @@ def _codes(event: Event) -> frozenset[int]:
         return frozenset({1})
     if event.kind == "kernel" or (event.kind == "scheduler" and ("oom" in event.name or "memory" in event.name)):
         return frozenset({KILL, 137}) | (CRASHES if event.name in ("kernel-segfault", "kernel-trap") else frozenset())
+    if event.name in _OF_WORKERS:
+        return frozenset({1, ABORT})
     if event.kind in ("crash", "mismatch"):
         return CRASHES | {ABORT} | ({1} if "exception" in event.values or event.name == "cuda-error" else set())
     return frozenset()

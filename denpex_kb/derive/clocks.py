@@ -17,8 +17,8 @@ _EPOCH = datetime(1970, 1, 1)
 _NO_YEAR = (datetime(2000, 1, 1) - _EPOCH).total_seconds()
 _FIRST_YEAR = (datetime(2001, 1, 1) - _EPOCH).total_seconds()
 _DAY = 86400.0
-_QUARTER = 900.0  # zones differ by whole quarters of an hour
-_NEAR_QUARTER = 180.0
+QUARTER = 900.0  # zones differ by whole quarters of an hour
+NEAR_QUARTER = 180.0
 ZONES = 14 * 3600.0  # by which two clocks that state no zone may differ
 _OWN_STAMP = re.compile(r"\b[EWIF]\d{3,4} (\d\d):(\d\d):(\d\d)\.")
 NTP = 1.0  # seconds by which the clocks of two hosts differ where nothing tells more
@@ -54,6 +54,7 @@ class Clocks:
         self._numbers: dict[str, list[int]] = {}
         self._times: dict[str, list[float]] = {}
         self._day: dict[str, float] = {}
+        self._shift: dict[str, float] = {}
         for reading in held:
             self._index(reading)
         self.skew = NTP
@@ -61,7 +62,8 @@ class Clocks:
 
     def of(self, line: Line) -> float | None:
         """Return the time that a line states; None where it states none that can be compared."""
-        return self._scaled(line.clock, line.file) if line.clock is not None else None
+        time = self._scaled(line.clock, line.file) if line.clock is not None else None
+        return None if time is None else time + self._shift.get(line.file, 0.0)
 
     def span(self, line: Line) -> Span | None:
         """Return within which time a line was printed; a line without a stamp lies between its neighbours."""
@@ -80,6 +82,11 @@ class Clocks:
         """Return the first and the last time that a file states; None where it states none that can be compared."""
         times = self._times.get(file)
         return (times[0], times[-1]) if times else None
+
+    def shift(self, file: str, seconds: float) -> None:
+        """Put a file, whose clock shows another zone, on the scale of the others."""
+        self._shift[file] = self._shift.get(file, 0.0) + seconds
+        self._times[file] = [time + seconds for time in self._times.get(file, [])]
 
     @staticmethod
     def written(seconds: float) -> str:
@@ -157,7 +164,7 @@ def _zone(readings: Iterable[Reading]) -> float:
                 continue
             hours, minutes, seconds = (int(part) for part in own.groups())
             gap = (hours * 3600 + minutes * 60 + seconds - clock % _DAY + _DAY / 2) % _DAY - _DAY / 2
-            shifts[round(gap / _QUARTER) * _QUARTER] += 1
+            shifts[round(gap / QUARTER) * QUARTER] += 1
     return shifts.most_common(1)[0][0] if shifts else 0.0
 
 
@@ -165,7 +172,7 @@ def without_zone(gap: float) -> float:
     """Return a gap between two emitters without what looks like another time zone."""
     if abs(gap) > ZONES:
         return gap
-    quarters = round(gap / _QUARTER) * _QUARTER
-    if quarters and abs(gap - quarters) <= _NEAR_QUARTER and abs(quarters) >= 2 * _QUARTER:
+    quarters = round(gap / QUARTER) * QUARTER
+    if quarters and abs(gap - quarters) <= NEAR_QUARTER and abs(quarters) >= 2 * QUARTER:
         return gap - quarters
     return gap

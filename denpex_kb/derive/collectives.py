@@ -94,12 +94,12 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
         if rank is None or event.kind != "collateral":
             continue
         values = event.values
-        if "group" in values and "seq" in values:
-            group_of.setdefault(rank, values["group"])
-        if "seq" in values and "op" in values and rank not in groups[values.get("group", "")]:
+        group = _group(values)
+        if group and "seq" in values:
+            group_of.setdefault(rank, group)
+        if "seq" in values and "op" in values and rank not in groups[group]:
             when = event.span.low if event.span is not None and event.span.exact else None
             hung = when - float(values["ran"]) / 1000 if when is not None and "ran" in values else None
-            group = values.get("group", "")
             groups[group][rank] = Report(
                 rank,
                 group,
@@ -116,6 +116,11 @@ def find_hangs(events: Iterable[Event]) -> list[Hang]:
     _add_status(held, groups)
     hangs = [_hang(group, members, noticed.get(group), held) for group, members in groups.items() if members]
     return sorted(hangs, key=lambda hang: (hang.began if hang.began is not None else float("inf"), -len(hang.reports)))
+
+
+def _group(values: Mapping[str, str]) -> str:
+    """Return the name of a process group with its description, which tells groups of one number apart; `0` of all."""
+    return values.get("group", "").replace("(default_pg)", "").replace("(undefined)", "").strip()
 
 
 def _members(values: Mapping[str, str]) -> int | None:
@@ -147,7 +152,7 @@ def _hang(group: str, members: Mapping[int, Report], noticed: float | None, even
     doubtful = False
     for event in events:
         rank, values = event.line.rank, event.values
-        if rank is None or values.get("group") != group or "enqueued" not in values:
+        if rank is None or _group(values) != group or "enqueued" not in values:
             continue
         if rank in members:
             doubtful = doubtful or 0 <= int(values["enqueued"]) < members[rank].seq
@@ -171,8 +176,8 @@ def _add_status(events: Iterable[Event], groups: Mapping[str, Mapping[int, Repor
         rank = event.line.rank
         if rank is None or "enqueued" not in event.values:
             continue
-        stated = event.values.get("group")
-        candidates = [groups[stated][rank]] if stated is not None and rank in groups.get(stated, {}) else []
+        stated = _group(event.values)
+        candidates = [groups[stated][rank]] if stated and rank in groups.get(stated, {}) else []
         candidates += [members[rank] for name, members in groups.items() if rank in members and name != stated]
         for report in candidates[:1]:
             if report.enqueued is None:

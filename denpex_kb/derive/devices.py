@@ -57,7 +57,21 @@ def idle_device(seen: Sequence[Seen], ranks: Ranks, rules: RuleSet) -> Relation 
 def slow_device(seen: Iterable[Seen], ranks: Ranks, rules: RuleSet) -> Relation | None:
     """Return the rank of the one device that runs at a lower clock than all others, or that a detector names."""
     held = list(seen)
-    return _named(held, rules) or _throttled(held, ranks, rules)
+    return _named(held, rules) or _throttled(held, ranks, rules) or _own_words(held, ranks, rules)
+
+
+def _own_words(seen: Iterable[Seen], ranks: Ranks, rules: RuleSet) -> Relation | None:
+    """The one rank that says of its own device that it is throttled."""
+    said: dict[int, Seen] = {}
+    for item in seen:
+        if item.line.rank is not None and "throttled" in mark_values(item, rules):
+            said[item.line.rank] = item
+    if len(said) != 1 or not ranks.several:
+        return None
+    ((rank, item),) = said.items()
+    return Relation(
+        "slow-device", f"only rank {rank} says that its device is throttled", (rank,), (item,), culprit=True
+    )
 
 
 def _named(seen: Iterable[Seen], rules: RuleSet) -> Relation | None:

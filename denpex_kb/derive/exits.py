@@ -16,6 +16,7 @@ SIGNALS = {
     "Aborted": 6, "Segmentation fault": 11, "Bus error": 7, "Floating point exception": 8, "Illegal instruction": 4,
 }  # fmt: skip
 _SHELL = 128  # a shell adds this to the number of the signal
+_TOLD = frozenset({"srun-task-terminated", "slurm-task-failure"})
 _BLOCK = frozenset({"block-host", "block-rank", "block-exitcode"})
 
 
@@ -35,42 +36,49 @@ class Exit(Struct, frozen=True):
 def read_exits(reading: Reading, rules: RuleSet) -> Iterator[Exit]:
     """Go through the ends of processes that one file states; a block of torchrun gives one for each of its entries."""
     entries: dict[object, dict[str, str]] = {}
+    over = False  # whether some task has ended: srun kills the others then
     held: tuple[Seen, dict[str, str]] | None = None  # a launcher that states the rank on one line, the code on another
     for seen in reading.seen:
-        names = {
-            rules.patterns[match.pattern].owner
-            for match in seen.matches
-            if rules.patterns[match.pattern].target == "mark"
-        }
-        kinds = {
-            rules.patterns[match.pattern].name
-            for match in seen.matches
-            if rules.patterns[match.pattern].target == "mark"
-        }
+        marks = [rules.patterns[match.pattern] for match in seen.matches]
+        names = {mark.owner for mark in marks if mark.target == "mark"}
+        kinds = {mark.name for mark in marks if mark.target == "mark"}
+        if names & _TOLD and not over and (killed := _killed(seen, mark_values(seen, rules))) is not None:
+            yield killed
+        over = over or bool(names & _TOLD or kinds & {"exit", "teardown"})
         if "exit" not in kinds and not names & _BLOCK:
             continue
         values = mark_values(seen, rules)
         if names & _BLOCK:
-            entry = entries.setdefault(_output(seen.line), {})
-            if "block-host" in names:
-                entry.clear()
-            entry.update(values)
-            if "block-exitcode" in names and (code := code_of(entry)) is not None:
-                yield _exit(code, seen, entry)
-                entries.pop(_output(seen.line), None)
+            yield from _of_block(names, seen, values, entries)
             continue
         if "mpirun-process-name" in names or "mpich-termination" in names:
             held = (seen, values)
             continue
-        if names & {"mpirun-exit-code", "mpich-exit-code"} and held is not None:
-            code = code_of(values)
-            if code is not None:
-                yield _exit(code, held[0], held[1])
-            held = None
-            continue
         code = code_of(values)
-        if code is not None:
+        if names & {"mpirun-exit-code", "mpich-exit-code"} and held is not None:
+            if code is not None:
+                yield _exit(code, *held)
+            held = None
+        elif code is not None:
             yield _exit(code, seen, values, named="deepspeed-exit" not in names)
+
+
+def _of_block(
+    names: set[str], seen: Seen, values: dict[str, str], entries: dict[object, dict[str, str]]
+) -> Iterator[Exit]:
+    entry = entries.setdefault(_output(seen.line), {})
+    if "block-host" in names:
+        entry.clear()
+    entry.update(values)
+    if "block-exitcode" in names and (code := code_of(entry)) is not None:
+        yield _exit(code, seen, entry)
+        entries.pop(_output(seen.line), None)
+
+
+def _killed(seen: Seen, values: Mapping[str, str]) -> Exit | None:
+    """Return the end of the one task that was killed before srun had a reason to end any."""
+    tasks = numbers(values.get("task", ""))
+    return _exit(-SIGNALS["SIGKILL"], seen, values) if values.get("told") == "Killed" and len(tasks) == 1 else None
 
 
 def code_of(values: Mapping[str, str]) -> int | None:

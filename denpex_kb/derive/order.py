@@ -20,6 +20,15 @@ _LATE_REASONS = ("oom", "memory", "node")  # reasons of schedulers that are prin
 _SPECIFIC = ("rank", "pid@", "local@", "task")
 
 
+def as_ends(events: Iterable[Event], ends: Iterable[Exit]) -> list[Event]:
+    """Take lines that mostly are consequences for ends of processes, where they are known to be the first ones."""
+    known = {id(end.seen) for end in ends}
+    return [
+        structs.replace(event, kind="exit") if event.kind == "collateral" and id(event.seen) in known else event
+        for event in events
+    ]
+
+
 def dated(events: Sequence[Event], exits: Iterable[tuple[int, Exit]], clocks: Clocks) -> list[Event]:
     """Narrow down when undated lines were printed: before their process ended, after a record of their device."""
     ends: dict[int, float] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from denpex_kb.derive.alike import same_failure
 from denpex_kb.derive.collectives import Relation
+from denpex_kb.derive.ended import KILL, TOLD_TO_STOP
 from denpex_kb.derive.nouns import Began, Scene
 
 
@@ -18,18 +19,21 @@ def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> d
         earlier: who began the failures of the attempts before it.
     """
     named: dict[str, Relation] = {}
-    standing = [relation for relation in scene.relations if not _explained(relation, began)]
-    for relation in (*standing, *_alike(began), *_local(scene, began), *_again(began, earlier)):
+    standing = [relation for relation in scene.relations if not _explained(relation, began, scene)]
+    for relation in (*standing, *_alike(began), *_local(scene, began), *_killed(scene, began), *_again(began, earlier)):
         if relation.name not in named or (relation.culprit and not named[relation.name].culprit):
             named[relation.name] = relation
     return named
 
 
-def _explained(relation: Relation, began: Began) -> bool:
+def _explained(relation: Relation, began: Began, scene: Scene) -> bool:
     """Whether the peers lost a host because one of its ranks began the failure: then it is not lost as a whole."""
-    if relation.name != "peer-lost" or began.initiating is None or began.relation is relation:
+    if began.initiating is None or began.initiating.rank is None or began.initiating.rank not in relation.ranks:
         return False
-    return began.initiating.rank is not None and began.initiating.rank in relation.ranks
+    if relation.name == "missing-reporter":  # who had failed before is not silent, even if its own words are not here
+        ended = {rank for rank, end in scene.exits if end.code > 0 and end.code not in TOLD_TO_STOP}
+        return len(relation.ranks) > 1 and began.initiating.rank in ended
+    return relation.name == "peer-lost" and began.relation is not relation
 
 
 def _local(scene: Scene, began: Began) -> Iterable[Relation]:
@@ -45,6 +49,20 @@ def _local(scene: Scene, began: Began) -> Iterable[Relation]:
         yield Relation(
             "local-exception", "one rank raised an exception of its own", () if rank is None else (rank,), (event.seen,)
         )
+
+
+def _killed(scene: Scene, began: Began) -> Iterable[Relation]:
+    """The failure began with a process that was killed with SIGKILL."""
+    if began.event is None or began.initiating is None or began.event.kind != "exit":
+        return
+    if scene.overtaken.get((began.event.line.file, began.event.line.number), False):
+        return  # the run went on
+    for rank, end in scene.exits:
+        if end.seen is began.event.seen and end.code in (KILL, 137):
+            yield Relation(
+                "killed-first", f"rank {rank} was killed before any other process ended", (rank,), (end.seen,)
+            )
+            return
 
 
 def _again(began: Began, earlier: Sequence[Began]) -> Iterable[Relation]:

@@ -24,7 +24,7 @@ from denpex_kb.derive.locate import (
     stuck_watchdog,
 )
 from denpex_kb.derive.nouns import Overtaken, Scene
-from denpex_kb.derive.order import dated
+from denpex_kb.derive.order import as_ends, dated
 from denpex_kb.derive.places import place_of
 from denpex_kb.derive.progress import ended_while_others_work
 from denpex_kb.derive.ranks import Ranks
@@ -62,7 +62,7 @@ def build_scene(
     ends = list(_exits(readings, rules, ranks, attempt))
     exits = [(rank, end) for rank, end in ends if rank is not None]
     unnamed = tuple(end for rank, end in ends if rank is None)
-    events = dated(events, exits, clocks)
+    events = dated(as_ends(events, (end for _, end in ends)), exits, clocks)
     standing = [event for event in events if not overtaken.get((event.line.file, event.line.number), False)]
     hangs = find_hangs(events)
     lasts = last_lines(readings, attempt)
@@ -76,9 +76,10 @@ def build_scene(
     ):
         relations += () if first is None else (first,)
     for hang in hangs:
-        relations += compare(hang, ranks)
-        if hang.group != "fingerprint":
-            relations += silent_in(hang, standing, lasts, ranks, clocks, exits)
+        stated = compare(hang, ranks)
+        silent = silent_in(hang, standing, lasts, ranks, clocks, exits) if hang.group != "fingerprint" else []
+        # several ranks that have yet to enqueue it may be late for one that is busy with something else
+        relations += silent + stated if _busy_alone(stated, silent) else stated + silent
     ended = ended_while_others_work(readings, seen, progress, rules)
     alone = ""
     if ended and not any(event.kind in ("collateral", "summary") for event in events):
@@ -102,10 +103,13 @@ def build_scene(
         aside(readings, seen, progress, events, rules) if ended_by_force and not hangs else None,
         lost_peer(events, ranks),
         named_lost(events),
-        None if failing else slow_device(seen, ranks, rules),
     ):
         if relation is not None:
             relations.append(relation)
+    slow = slow_device(seen, ranks, rules)
+    # a slow device may be why its rank is late, but a failure of another rank does not follow from it
+    if slow is not None and (not failing or any(found.culprit and found.ranks == slow.ranks for found in relations)):
+        relations.append(slow)
     return Scene(
         tuple(events),
         tuple(exits),
@@ -119,6 +123,11 @@ def build_scene(
         alone,
         still,
     )
+
+
+def _busy_alone(stated: Sequence[Relation], silent: Sequence[Relation]) -> bool:
+    several = any(relation.name == "rank-lags" and len(relation.ranks) > 1 for relation in stated)
+    return several and any(item.name == "busy-while-others-wait" and len(item.ranks) == 1 for item in silent)
 
 
 def _leaving(seen: Iterable[Seen], rules: RuleSet) -> dict[int, Seen]:

@@ -26,6 +26,7 @@ from denpex_kb.derive.scene import build_scene, last_lines, learn_skew
 from denpex_kb.derive.states import rank_states, silent_ranks
 from denpex_kb.derive.steps import step_relations
 from denpex_kb.derive.strangers import drop_strangers
+from denpex_kb.derive.zones import learn_zones
 from denpex_kb.errors import InputError
 from denpex_kb.index.open import Index
 from denpex_kb.match.evidence import collect_hits
@@ -218,6 +219,7 @@ class LogDiagnoser:
         group_blocks(readings, rules)
         attempts = number_attempts(readings, rules, clocks)
         ranks = assign_ranks(readings, rules, facts)
+        learn_zones(readings, ranks, clocks)
         learn_skew(readings, rules, clocks)
         meanings = {mark.id: mark.note or "" for mark in index.kb.marks}
         located = locate_dumps(dumps, readings, rules, meanings, ranks.world_size, attempts - 1)
