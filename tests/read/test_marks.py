@@ -192,7 +192,7 @@ def test_slurms_reason_decides_what_a_cancelled_job_means(reason: str, kind: str
         (
             f"{C10}[PG ID 2 PG GUID 9(ep) Rank 1]  failure detected by watchdog at work sequence id: 1580{STATUS}",
             "nccl-watchdog-status",
-            {"group": "9", "seq": "1580", "enqueued": "1582", "completed": "-1"},
+            {"group": "9(ep)", "seq": "1580", "enqueued": "1582", "completed": "-1"},
         ),
         (
             f"{C10}[PG 0 (default_pg) Rank 1] Timeout at NCCL work: 3{WORK}",
