@@ -3,8 +3,8 @@
 - Asked whether a line stands in the output, they search the whole of it, the removed lines included; what matches is
   what the entry's own pattern matches. Nothing is said of lines that nobody asks about.
 - Asked for a fact, they answer what the whole output states; failing that, what their case's label says in words, and
-  whether it hung, crashed or ran out of memory. Of anything else they know nothing. A trusting user knows as well what is true of anyone who has this failure: what its
-  entry requires, as what it is seen, and in which phase.
+  whether it hung, crashed or ran out of memory. Of anything else they know nothing. A trusting user knows as well what
+  is true of anyone who has this failure: what its entry requires, and in which phase it comes.
 - Asked to paste, they paste that part of the whole output which is asked for, whether it helps or not. A user who
   asked in words has nothing to paste.
 - Asked which sign fits, they do not know. A trusting user picks the sign of what they have, and no other: that it is
