@@ -61,7 +61,7 @@ def main() -> None:
         server, _ = make_server(Path(folder) / "site", 0)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser: Any = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, path, (width, height), colours, awaited, click in SHOTS:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colours)
             page.goto(f"{address}/{path}")
