@@ -40,7 +40,7 @@ function conclude(reading, rules, hung) {
       names.get(pattern.name).push(item);
     }
   }
-  const ranked = rankEntries(hits, rules, facts, findRelations(events), place, overtaken);
+  const ranked = rankEntries(hits, rules, facts, findRelations(events, began, { seen, progress }, rules), place, overtaken);
   const ranks = new Set(seen.map((item) => item.line.rank).filter((rank) => rank !== null));
   const completed = !began.event && seen.some((item) => marksOf(item, rules).has("completion"));
   const first = began.event?.seen.line;
