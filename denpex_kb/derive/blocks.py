@@ -9,6 +9,10 @@ from denpex_kb.model.rules import RuleSet
 
 QUOTED = "quoted"  # the role of a process whose traceback a driver prints
 _LONGEST_IGNORED = 60  # lines from the head of an ignored traceback to its exception
+_AT_ONCE, _AT_ONCE_AMONG_OTHERS = (
+    3,
+    12,
+)  # lines within which an ignored traceback begins, on an output of one or of many
 
 
 def marks_of(seen: Seen, rules: RuleSet) -> frozenset[str]:
@@ -79,7 +83,8 @@ class _Blocks:
         """Forget the blocks of the file before."""
         self._open: dict[Identity, int] = {}
         self._closed: dict[Identity, int] = {}
-        self._ignored: dict[Identity, int] = {}  # where the interpreter said that it ignores what follows
+        # where the interpreter said that it ignores what follows, and whether a traceback has begun since
+        self._ignored: dict[Identity, tuple[int, bool]] = {}
         self._joined: set[Identity] = set()  # processes whose next traceback belongs to the one above it
 
     def begin_stack(self, who: Identity) -> int:
@@ -108,13 +113,25 @@ class _Blocks:
         return block
 
     def unheeded(self, who: Identity, kinds: frozenset[str], number: int) -> bool:
-        """Say whether a line ends a traceback that the interpreter only reports: of a finaliser or a callback."""
+        """Say whether a line ends a traceback that the interpreter only reports: of a finaliser or a callback.
+
+        That traceback follows at once; what a process raises some lines later is another one.
+        """
         if "ignored" in kinds:
-            self._ignored[who] = number
+            self._ignored[who] = (number, False)
+        begun, headed = self._ignored.get(who, (None, False))
+        if begun is None:
+            return False
+        near = number - begun <= (_AT_ONCE if who[0] == "file" or who[0].startswith("host@") else _AT_ONCE_AMONG_OTHERS)
+        if "traceback" in kinds and not headed:
+            if near:
+                self._ignored[who] = (number, True)
+            else:
+                del self._ignored[who]
         if "exception" not in kinds:
             return False
-        begun = self._ignored.pop(who, None)
-        return begun is not None and number - begun <= _LONGEST_IGNORED
+        begun, headed = self._ignored.pop(who, (None, False))
+        return begun is not None and (number - begun <= _LONGEST_IGNORED if headed else near)
 
     def _join(self, who: Identity, *, quotes: bool) -> None:
         """Go on with the block of the line above; a quoted traceback never belongs to one that has ended."""

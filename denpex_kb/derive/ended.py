@@ -20,7 +20,7 @@ def crashed(scene: Scene) -> tuple[int, Exit] | None:
         for rank, exit_ in scene.exits
         if exit_.code in CRASHES
         or (exit_.code in (KILL, 137) and str(exit_.pid) not in forced)
-        or (exit_.code == ABORT and rank not in lost and not scene.hangs)
+        or (exit_.code == ABORT and rank not in lost and not scene.hangs and _alone(exit_, scene))
     ]
     others = {rank for rank, _ in scene.exits} - {rank for rank, _ in signalled}
     if not signalled or (
@@ -29,6 +29,15 @@ def crashed(scene: Scene) -> tuple[int, Exit] | None:
         return None
     hard = [item for item in signalled if item[1].code in CRASHES] or signalled
     return hard[0]
+
+
+def _alone(exit_: Exit, scene: Scene) -> bool:
+    """Whether no other process is said to have ended so on the same line, or with an error on one above it."""
+    line = exit_.seen.line
+    return len(exit_.tasks) < 2 and not any(
+        other.code > 0 and other.seen.line.file == line.file and other.seen.line.number < line.number
+        for _, other in scene.exits
+    )
 
 
 def first_bad_exit(scene: Scene) -> tuple[int, Exit] | None:

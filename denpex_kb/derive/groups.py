@@ -40,7 +40,7 @@ def away_from_groups(hangs: Sequence[Hang], ranks: Ranks) -> Relation | None:
     rank = next(iter(everywhere))
     if any(not _could_wait_for(report, rank) for report in single):
         return None
-    groups = len(absent)
+    groups = len(absent) + len({report.group for report in single if report.members})
     if groups < _LEAST and (len(absent[0][1].reports) < _SETTLED or not _is_gap(absent[0][1].reports, rank)):
         return None
     where = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import gcd
 
 from msgspec import Struct, structs
@@ -308,7 +309,7 @@ def _all_lines(reading: Reading) -> list[Line]:
 
 
 def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | None) -> int | None:
-    least = max(evidence.locals, default=-1) + 1
+    least = max(max(evidence.locals, default=-1) + 1, _widest(evidence.hosts))
     if len(evidence.sizes) == 1 and least <= (size := next(iter(evidence.sizes))):
         return size
     nodes = facts.value("nodes")
@@ -333,6 +334,17 @@ def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | Non
         if all(base % per_host == 0 for base in bases):
             return per_host
     return next((size for size in (1, 2, 4, 8, 16) if size >= least and world % size == 0), least) if least else None
+
+
+def _widest(hosts: Mapping[int, str]) -> int:
+    """Return from how many ranks on end, at most, lines of one host come, where every host has its own."""
+    held: dict[str, list[int]] = defaultdict(list)
+    for rank, host in hosts.items():
+        held[host].append(rank)
+    spans = sorted((min(ranks), max(ranks)) for ranks in held.values())
+    if len(spans) < 2 or any(last >= first for (_, last), (first, _) in pairwise(spans)):
+        return 0
+    return max(last - first + 1 for first, last in spans)
 
 
 def _stops_others(readings: Iterable[Reading], rules: RuleSet) -> bool:

@@ -30,9 +30,10 @@ def _explained(relation: Relation, began: Began, scene: Scene) -> bool:
     """Whether the peers lost a host because one of its ranks began the failure: then it is not lost as a whole."""
     if began.initiating is None or began.initiating.rank is None or began.initiating.rank not in relation.ranks:
         return False
-    if relation.name == "missing-reporter":  # who had failed before is not silent, even if its own words are not here
+    if relation.name == "missing-reporter":  # who tells what became of it, or whose end is known, is not silent
         ended = {rank for rank, end in scene.exits if end.code > 0 and end.code not in TOLD_TO_STOP}
-        return len(relation.ranks) > 1 and began.initiating.rank in ended
+        stuck = began.relation is not None and began.relation.name == "watchdog-stuck"
+        return began.event is not None or stuck or (len(relation.ranks) > 1 and began.initiating.rank in ended)
     return relation.name == "peer-lost" and began.relation is not relation
 
 

@@ -18,6 +18,7 @@ from denpex_kb.derive.ranks import Ranks, assign_ranks
 from denpex_kb.derive.relations import relations_of
 from denpex_kb.derive.scene import build_scene, learn_skew
 from denpex_kb.derive.states import rank_states
+from denpex_kb.derive.zones import learn_zones
 from denpex_kb.index.build import make_rules
 from denpex_kb.index.scandb import compile_database
 from denpex_kb.model.events import Reading, Seen
@@ -91,6 +92,7 @@ def attempts_of(**files: str) -> list[Told]:
     group_blocks(readings, rules)
     count = number_attempts(readings, rules, clocks)
     ranks = assign_ranks(readings, rules, facts)
+    learn_zones(readings, ranks, clocks)
     learn_skew(readings, rules, clocks)
     told: list[Told] = []
     for number in range(count):

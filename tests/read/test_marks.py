@@ -197,7 +197,7 @@ def test_slurms_reason_decides_what_a_cancelled_job_means(reason: str, kind: str
         (
             f"{C10}[PG 0 (default_pg) Rank 1] Timeout at NCCL work: 3{WORK}",
             "nccl-timeout-at-work",
-            {"group": "0", "seq": "3", "enqueued": "4", "completed": "2"},
+            {"group": "0 (default_pg)", "seq": "3", "enqueued": "4", "completed": "2"},
         ),
         (
             "n7:42:43 [2] misc/socket.cc:915 NCCL WARN socketProgress: Connection closed by remote peer gpu-09<41234>",
