@@ -16,6 +16,7 @@ from denpex_kb.model.events import Identity, Line, Reading, Seen, identity
 from denpex_kb.model.rules import RuleSet
 
 SAID_TO_HANG = "you say that it hangs"
+_NONE_STATED, _END = -1.0, float("inf")  # below and above every step
 _STALL_SECONDS = 300.0  # silence of a rank, by another line's clock, that is no slow step
 
 
@@ -33,7 +34,7 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
 
     A warning that is followed by steps is background. Only the printing process's own progress counts, or that of the
     same file where processes cannot be told apart; a run that completed overtakes everything before it. A progress bar
-    that is only drawn again, at the step where it stood, is no progress.
+    that is only drawn again, at the step where it stood, is no progress; nor is a single step where none came before.
     """
     steps = _Steps()
     several = _several(seen, rules)
@@ -45,7 +46,7 @@ def overtaken_lines(seen: Sequence[Seen], progress: Sequence[Seen], rules: RuleS
     ends: dict[str, int] = {}  # file → the line that says that the whole command ended well
     for item in seen:
         if "completion" in marks_of(item, rules):
-            steps.add(item, float("inf"))
+            steps.add(item, _END)
             if item.line.rank is None and mark_values(item, rules).get("status") == "0":
                 ends[item.line.file] = item.line.number
     return {
@@ -79,21 +80,27 @@ class _Track:
             self._prepare()
         first_after = bisect_right(self._numbers, number)
         after = len(self._numbers) - first_after
-        if self._stated_after[first_after]:
-            return self._highest_after[first_after] > self._highest_before[bisect_left(self._numbers, number)]
-        return after > 1
+        if not self._stated_after[first_after]:
+            return after > 1
+        before = self._highest_before[bisect_left(self._numbers, number)]
+        highest = self._highest_after[first_after]
+        if before == _NONE_STATED and highest < _END:  # a bar is drawn once more as it closes: one step may be the old
+            before = self._lowest_after[first_after]
+        return highest > before
 
     def _prepare(self) -> None:
         self._points.sort(key=lambda point: point[0])
         self._numbers = [number for number, _ in self._points]
-        self._highest_before = [-1.0]
+        self._highest_before = [_NONE_STATED]
         for _, step in self._points:
-            self._highest_before.append(max(self._highest_before[-1], step if step is not None else -1.0))
+            self._highest_before.append(max(self._highest_before[-1], step if step is not None else _NONE_STATED))
         size = len(self._points)
-        self._highest_after, self._stated_after = [-1.0] * (size + 1), [False] * (size + 1)
+        self._highest_after, self._stated_after = [_NONE_STATED] * (size + 1), [False] * (size + 1)
+        self._lowest_after = [_END] * (size + 1)
         for index in range(size - 1, -1, -1):
             step = self._points[index][1]
-            self._highest_after[index] = max(self._highest_after[index + 1], step if step is not None else -1.0)
+            self._highest_after[index] = max(self._highest_after[index + 1], step if step is not None else _NONE_STATED)
+            self._lowest_after[index] = min(self._lowest_after[index + 1], step if step is not None else _END)
             self._stated_after[index] = self._stated_after[index + 1] or step is not None
         self._ready = True
 
