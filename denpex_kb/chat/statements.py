@@ -68,7 +68,9 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
     explicit = frozenset(piece.concept.fact for piece in said if not piece.concept.implied)
     # a version is a fact and no concept: entries are not searched by numbers
     searched = tuple(concept for concept in concepts.values() if not concept.fact.endswith(".version"))
-    return Statements(Reading(searched, tuple(words), tuple(corrected), tuple(faint), troubled, wondering), facts, explicit, size)
+    return Statements(
+        Reading(searched, tuple(words), tuple(corrected), tuple(faint), troubled, wondering), facts, explicit, size
+    )
 
 
 def _version(fact: Fact) -> Concept:

@@ -348,6 +348,7 @@ class Reader:
             and singular(word) not in known
             and word not in self._lexicon.ignore
             and word not in self._lexicon.faint
+            and word not in self._lexicon.elsewhere
         )
 
 

@@ -18,12 +18,12 @@ from denpex_kb.model.rules import Rule
 
 # How much each measure counts, in nats: fitted on the entries' own questions, each with itself left out of the index.
 _WEIGHTS = {
-    "spoken": 11.3,  # the share of the question that the entry speaks of
-    "spoken_much": 2.3,
-    "sentence": 3.1,
-    "title": 3.3,
-    "phrase": 9.1,
-    "kind": 5.1,
+    "spoken": 11.1,  # the share of the question that the entry speaks of
+    "spoken_much": 2.6,
+    "sentence": 3.0,
+    "title": 3.5,
+    "phrase": 8.8,
+    "kind": 5.4,
     "phase": 0.9,
     "fits": 0.5,
     "unstated": -2.0,
@@ -38,10 +38,10 @@ _QUOTED_CEILING = 0.95
 _BY_SCORE = (0.506, -7.03)
 _BY_LEAD = (0.37, 0.445, -6.18)
 _MOST_LEAD = 6.0
-_RECOGNISED = 9.8  # below this score no entry speaks of what is asked
+_RECOGNISED = 10.2  # below this score no entry speaks of what is asked
 _CANDIDATES = 40
 _SHORT, _GENERIC = 8.0, 0.9  # below this weight of words the generic entry is the likelier answer
-_SHADOW = 1.3  # by how much a ruled-out entry must fit better to cast doubt on the rest
+_SHADOW = 2.5  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _RULED_OUT_AT = 3.0
 _GOES_ON = -4.0  # a run that goes on neither hangs nor is dead
 _NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -1.0

@@ -90,8 +90,7 @@ def conclude(found: Answer, reading: Reading, facts: FactSet, index: Index, size
     """
     verdict, because = _verdict(found, facts)
     sure = tuple(
-        structs.replace(item, confidence=chance)
-        for item, chance in zip(found.hypotheses, found.sure, strict=False)
+        structs.replace(item, confidence=chance) for item, chance in zip(found.hypotheses, found.sure, strict=False)
     )
     hypotheses = with_signs(sure, index) if verdict != "unknown" else ()
     diagnosis = Diagnosis(
@@ -147,7 +146,7 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
     close = 1 + sum(first - chance < weights.CLOSE_ANSWERS for chance in rest)
     if close > 1:
         return "ambiguous", f"{close} entries fit nearly alike; say more, or compare the signs under OR ELSE."
-    if first < weights.MATCHED:
+    if first < weights.ANSWERED:
         return "ambiguous", "This fits only in part; say more, or compare the signs under OR ELSE."
     return "matched", ""
 
