@@ -127,7 +127,7 @@ class CaseReader:
         derive_model_facts(facts, self.index.kb)
         quoted = self._quoted(told)
         found = answer(_words(told), statements.reading, facts, self.index, quoted, most=_IN_RESERVE)
-        shown = structs.replace(found, hypotheses=found.hypotheses[:8])
+        shown = structs.replace(found, hypotheses=found.hypotheses[:8], scores=found.scores[:8])
         diagnosis = conclude(shown, statements.reading, facts, self.index, statements.size)
         if not found.hypotheses and not statements.size and not len(facts):
             diagnosis = structs.replace(diagnosis, because="")

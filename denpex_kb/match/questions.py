@@ -33,12 +33,11 @@ _WEIGHTS = {
 }
 _CEILING = 0.86  # a few words never reach the confidence of a log
 _QUOTED_CEILING = 0.95
-# How likely an answer is right: by its score alone, and by its score and its lead over the next one. Fitted on the
-# development questions and the entries' own.
-_BY_SCORE = (0.506, -7.03)
-_BY_LEAD = (0.37, 0.445, -6.18)
+# How likely an answer is right by its score and its lead over the next one: fitted on the development questions and the
+# entries' own.
+_SURE = (0.37, 0.445, -6.18)
 _MOST_LEAD = 6.0
-_RECOGNISED = 10.2  # below this score no entry speaks of what is asked
+RECOGNISED = 10.2  # below this score, in nats, no entry speaks of what is asked
 _CANDIDATES = 40
 _SHORT, _GENERIC = 8.0, 0.9  # below this weight of words the generic entry is the likelier answer
 _SHADOW = 2.5  # by how much a ruled-out entry must fit better to cast doubt on the rest
@@ -69,8 +68,8 @@ class Answer(Struct, frozen=True):
     hypotheses: tuple[Hypothesis, ...]
     ruled_out: tuple[RuledOut, ...]
     coverage: float
+    scores: tuple[float, ...] = ()  # of each hypothesis, in nats
     recognised: bool = False  # the best entry speaks of what is asked
-    sure: tuple[float, ...] = ()  # of each hypothesis, how likely it is the answer, its lead over the others counted in
     shadowed: bool = False  # an entry that a stated fact rules out fits clearly better than all that are left
 
 
@@ -122,9 +121,10 @@ def answer(
         elif score > _RULED_OUT_AT:
             ruled_out.append((score, RuledOut(rule.id, conditions.contradicted[0])))
     scored.sort(key=lambda item: (-item.score, item.rule.role == "collateral", item.rule.id))
+    kept = scored[:most]
     hypotheses = tuple(
-        _hypothesis(item, items, index, hits.get(item.rule.id, []), phrases.get(item.rule.id, ("", 0.0))[0])
-        for item in scored[:most]
+        _hypothesis(item, sure, items, index, hits.get(item.rule.id, []), phrases.get(item.rule.id, ("", 0.0))[0])
+        for item, sure in zip(kept, _sure(kept, hits), strict=True)
     )
     ruled_out.sort(key=lambda item: -item[0])
     shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0].score + _SHADOW
@@ -134,8 +134,8 @@ def answer(
         hypotheses,
         tuple(out for _, out in ruled_out[:5]),
         coverage,
-        recognised=bool(scored) and scored[0].score >= _RECOGNISED,
-        sure=tuple(_sure(scored[:most], hits)),
+        scores=tuple(item.score for item in kept),
+        recognised=bool(scored) and scored[0].score >= RECOGNISED,
         shadowed=shadow,
     )
 
@@ -203,13 +203,15 @@ def _candidates(likeness: Likeness, further: Iterable[str], index: Index) -> lis
     return list(dict.fromkeys([*best, *(index.numbers[entry_id] for entry_id in further)]))
 
 
-def _hypothesis(item: _Scored, items: list[Item], index: Index, quoted: list[Evidence], phrase: str) -> Hypothesis:
+def _hypothesis(
+    item: _Scored, sure: float, items: list[Item], index: Index, quoted: list[Evidence], phrase: str
+) -> Hypothesis:
     said = spoken_of(item.number, items, index)
     words = (phrase, *(word for word in said if word not in phrase.split())) if phrase else said
     return Hypothesis(
         item.rule.id,
         item.rule.title,
-        round(_confidence(item.score, quoted=bool(quoted)), 3),
+        sure,
         item.rule.role,
         (*quoted, *item.conditions.fits, *(Evidence("words", word, text=word) for word in words)),
         (),
@@ -233,13 +235,8 @@ def _telling_phrases(quoted: dict[str, list[tuple[str, int]]], ignored: frozense
     return found
 
 
-def _confidence(score: float, *, quoted: bool) -> float:
-    slope, start = _BY_SCORE
-    return min(_logistic(slope * score + start), _QUOTED_CEILING if quoted else _CEILING)
-
-
 def _sure(scored: Sequence[_Scored], hits: Mapping[str, object]) -> Iterator[float]:
-    by_score, by_lead, start = _BY_LEAD
+    by_score, by_lead, start = _SURE
     for place, item in enumerate(scored):
         rival = scored[1 if place == 0 else 0].score if len(scored) > 1 else -_MOST_LEAD
         lead = max(-_MOST_LEAD, min(_MOST_LEAD, item.score - rival))

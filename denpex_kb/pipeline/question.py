@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from msgspec import structs
-
 from denpex_kb.derive.models import derive_model_facts
 from denpex_kb.index.concepts import Reading
 from denpex_kb.index.open import Index
@@ -89,14 +87,11 @@ def conclude(found: Answer, reading: Reading, facts: FactSet, index: Index, size
         size: bytes of the question.
     """
     verdict, because = _verdict(found, facts)
-    sure = tuple(
-        structs.replace(item, confidence=chance) for item, chance in zip(found.hypotheses, found.sure, strict=False)
-    )
-    hypotheses = with_signs(sure, index) if verdict != "unknown" else ()
+    hypotheses = with_signs(found.hypotheses, index) if verdict != "unknown" else ()
     diagnosis = Diagnosis(
         verdict=verdict,
         input=InputInfo("question", bytes=size),
-        hypotheses=tuple(item for item in hypotheses[:6] if item.confidence >= 0.1 or item in hypotheses[:_SHOWN]),
+        hypotheses=tuple(item for place, item in enumerate(hypotheses[:6]) if item.confidence >= 0.1 or place < _SHOWN),
         ruled_out=found.ruled_out,
         facts=fact_values(facts),
         nearest=_nearest(found, index) if verdict == "unknown" else (),
@@ -142,7 +137,7 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
             "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
         )
         return "unknown", f"No entry of the catalog fits well enough.{contradicted}{more}"
-    first, *rest = found.sure
+    first, *rest = (item.confidence for item in found.hypotheses)
     close = 1 + sum(first - chance < weights.CLOSE_ANSWERS for chance in rest)
     if close > 1:
         return "ambiguous", f"{close} entries fit nearly alike; say more, or compare the signs under OR ELSE."
