@@ -28,8 +28,8 @@ _WEIGHTS = {
     "fits": 0.5,
     "unstated": -2.0,
     "doubted": -1.6,
-    "decisive": 4.0,
-    "strong": 1.8,
+    "decisive": 5.0,
+    "strong": 3.0,
 }
 _CEILING = 0.86  # a few words never reach the confidence of a log
 _QUOTED_CEILING = 0.95
@@ -37,13 +37,13 @@ _QUOTED_CEILING = 0.95
 # entries' own.
 _SURE = (0.37, 0.445, -6.18)
 _MOST_LEAD = 6.0
-RECOGNISED = 10.2  # below this score, in nats, no entry speaks of what is asked
+RECOGNISED = 11.0  # below this score, in nats, no entry speaks of what is asked
 _CANDIDATES = 40
 _SHORT, _GENERIC = 8.0, 0.9  # below this weight of words the generic entry is the likelier answer
 _SHADOW = 2.5  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _RULED_OUT_AT = 3.0
 _GOES_ON = -4.0  # a run that goes on neither hangs nor is dead
-_NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -1.0
+_NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -2.0
 _TELLS = 1.0
 _QUOTES = 0.2  # from three words in a row of a message on
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
