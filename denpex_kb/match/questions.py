@@ -28,7 +28,7 @@ _WEIGHTS = {
     "fits": 0.5,
     "unstated": -2.0,
     "doubted": -1.6,
-    "decisive": 5.0,
+    "decisive": 10.0,
     "strong": 3.0,
 }
 _CEILING = 0.86  # a few words never reach the confidence of a log
@@ -37,13 +37,14 @@ _QUOTED_CEILING = 0.95
 # entries' own.
 _SURE = (0.37, 0.445, -6.18)
 _MOST_LEAD = 6.0
-RECOGNISED = 11.0  # below this score, in nats, no entry speaks of what is asked
+RECOGNISED = 10.6  # below this score, in nats, no entry speaks of what is asked
+_LEAST_SURE = 0.15  # an answer that is less likely right than this is none
 _CANDIDATES = 40
 _SHORT, _GENERIC = 8.0, 0.9  # below this weight of words the generic entry is the likelier answer
 _SHADOW = 2.5  # by how much a ruled-out entry must fit better to cast doubt on the rest
 _RULED_OUT_AT = 3.0
 _GOES_ON = -4.0  # a run that goes on neither hangs nor is dead
-_NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -2.0
+_NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -3.0
 _TELLS = 1.0
 _QUOTES = 0.2  # from three words in a row of a message on
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
@@ -135,7 +136,7 @@ def answer(
         tuple(out for _, out in ruled_out[:5]),
         coverage,
         scores=tuple(item.score for item in kept),
-        recognised=bool(scored) and scored[0].score >= RECOGNISED,
+        recognised=bool(kept) and kept[0].score >= RECOGNISED and hypotheses[0].confidence >= _LEAST_SURE,
         shadowed=shadow,
     )
 
