@@ -239,7 +239,7 @@ class Reader:
                 troubled = troubled or not lexicon.trouble.isdisjoint(words[at : at + size])
             if same_as is not None:
                 if same_as not in lexicon.ignore:
-                    left.append(same_as)
+                    (faint if same_as in lexicon.faint else left).append(same_as)
             elif phrase in lexicon.phrases or phrase in lexicon.ignore:
                 pass
             elif phrase in lexicon.faint:
