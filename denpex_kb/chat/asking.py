@@ -124,8 +124,7 @@ def _facts(case: Case, done: frozenset[str], reader: CaseReader, unsure: float) 
     rules = _rules(case, reader)
     if not rules:
         return
-    columns = reader.index.columns(list(rules))
-    spoken = {entry_id: columns[entry_id][3] for entry_id in rules}
+    spoken = reader.index.spoken(rules)
     by_find = {fact.find: fact for fact in reader.index.kb.facts if fact.type == "version"}
     for fact in reader.index.kb.facts:
         if not _open(fact, case, done):

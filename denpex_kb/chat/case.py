@@ -127,7 +127,7 @@ class CaseReader:
         derive_model_facts(facts, self.index.kb)
         quoted = self._quoted(told)
         found = answer(_words(told), statements.reading, facts, self.index, quoted, most=_IN_RESERVE)
-        shown = structs.replace(found, hypotheses=found.hypotheses[:8])
+        shown = structs.replace(found, hypotheses=found.hypotheses[:8], scores=found.scores[:8])
         diagnosis = conclude(shown, statements.reading, facts, self.index, statements.size)
         if not found.hypotheses and not statements.size and not len(facts):
             diagnosis = structs.replace(diagnosis, because="")
@@ -232,19 +232,21 @@ class CaseReader:
                     lines.setdefault(seen.line.text)
         for text in texts:
             lines.update(dict.fromkeys(text[-_TAIL:].split("\n")[-_TAIL_LINES:]))
-        terms, ignore = self.index.terms, self.index.lexicon.ignore
-        words = {
+        terms, lexicon = self.index.terms, self.index.lexicon
+        passed = lexicon.ignore | lexicon.faint
+        rare = {
             singular(word)
             for line in lines
             for word in tokens(_PLACE.sub(r"\1", line))
-            if len(word) > 2 and not word.isdigit() and word not in ignore
+            if len(word) > 2 and not word.isdigit() and word not in passed
         }
-        known = sorted((terms[word], word) for word in words if word in terms)[:_MOST_WORDS]
+        known = sorted((terms[word], word) for word in rare if word in terms)[:_MOST_WORDS]
         concepts = {(item.fact, item.value): item for item in own.concepts}
         for fact in examined.facts:
             if not fact.name.endswith(".version"):
                 concepts.setdefault((fact.name, fact.value), Concept(fact.name, fact.value, str(fact.value)))
-        return Reading(tuple(concepts.values()), tuple(dict.fromkeys((*own.words, *(word for _, word in known)))))
+        words = dict.fromkeys((*own.words, *(word for _, word in known)))
+        return Reading(tuple(concepts.values()), tuple(words), troubled=True)
 
     def _led(self, diagnosis: Diagnosis, view: View, hits: Hits, told: Sequence[Told], facts: FactSet) -> Diagnosis:
         """Name what the answers point to; where nothing was answered, the matcher has the word."""

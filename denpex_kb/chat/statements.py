@@ -35,6 +35,8 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
     sets = {fact.name for fact in index.kb.facts if fact.type == "set"}
     said: list[_Said] = []
     words: dict[str, None] = {}
+    faint: dict[str, None] = {}
+    troubled = wondering = False
     corrected: list[tuple[str, str]] = []
     size = 0
     for number, item in enumerate(told):
@@ -45,6 +47,8 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
             fresh = [_Said(number, concept, "question") for concept in reading.concepts]
             fresh += [_Said(number, _version(fact), "question") for fact in named_versions(text)]
             words.update(dict.fromkeys(reading.words))
+            faint.update(dict.fromkeys(reading.faint))
+            troubled, wondering = troubled or reading.troubled, wondering or reading.wondering
             corrected += reading.corrected
             _replace(said, fresh, sets)
         elif isinstance(item, Stated):
@@ -64,7 +68,9 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
     explicit = frozenset(piece.concept.fact for piece in said if not piece.concept.implied)
     # a version is a fact and no concept: entries are not searched by numbers
     searched = tuple(concept for concept in concepts.values() if not concept.fact.endswith(".version"))
-    return Statements(Reading(searched, tuple(words), tuple(corrected)), facts, explicit, size)
+    return Statements(
+        Reading(searched, tuple(words), tuple(corrected), tuple(faint), troubled, wondering), facts, explicit, size
+    )
 
 
 def _version(fact: Fact) -> Concept:

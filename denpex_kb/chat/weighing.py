@@ -10,13 +10,12 @@ from msgspec import Struct
 from denpex_kb.chat.belief import NONE, Belief, normalised
 from denpex_kb.match.evidence import Hits
 from denpex_kb.match.logs import Ranking
-from denpex_kb.match.questions import Answer
+from denpex_kb.match.questions import RECOGNISED, Answer
 from denpex_kb.model.diagnosis import Hypothesis
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import Rule, RuleSignature
 
 MOST = 14  # entries in view
-_SPREAD = 0.06  # by how much less confidence an entry of a question is e times less likely
 _LEAST_NONE = 0.1  # of a question, the share of what the catalog does not hold
 _MOST_ODDS = 50.0
 _GENERIC = 0.7  # "this kind of thing happened": most often something more exact stands behind it
@@ -25,7 +24,6 @@ _NONE_OF_WHOLE = 6.0  # the weight of what the catalog does not hold, where the 
 _CHILD = 0.25  # an entry whose generic parent matched
 _PART = 0.45  # an entry of which all but one piece of a proof was seen
 _TEXT = 2.0  # all entries together whose text speaks of what the log shows
-_TEXT_SPREAD = 0.12  # the words of a log say less than those that a person chooses
 _MOST_BY_LOG = 24
 
 
@@ -38,22 +36,19 @@ class View(Struct, frozen=True):
 
 
 def weigh_question(found: Answer, shift: Mapping[str, float], rules: Mapping[str, Rule]) -> View:
-    """Weigh the entries of a question; the best one's confidence says how likely it is at all."""
+    """Weigh the entries of a question against one that the catalog does not hold."""
     if not found.hypotheses:
         return View(normalised({NONE: 1.0}), {}, frozenset())
-    every = {item.id: _shifted(item.confidence, shift.get(item.id, 0.0)) for item in found.hypotheses}
+    every = {
+        item.id: score + shift.get(item.id, 0.0) for item, score in zip(found.hypotheses, found.scores, strict=True)
+    }
     kept = sorted(found.hypotheses, key=lambda item: -every[item.id])[:MOST]
-    shifted = {item.id: every[item.id] for item in kept}
-    best = max(shifted.values())
-    weights = {entry_id: math.exp((confidence - best) / _SPREAD) for entry_id, confidence in shifted.items()}
-    total = sum(weights.values())
-    known = min(best, 1.0 - _LEAST_NONE)
-    shares = {entry_id: known * weight / total for entry_id, weight in weights.items()}
-    shares[NONE] = 1.0 - known
+    shares = {item.id: math.exp(every[item.id] - RECOGNISED) for item in kept}
+    shares[NONE] = max(1.0, _LEAST_NONE / (1.0 - _LEAST_NONE) * sum(shares.values()))
     for item in kept:
         if rules[item.id].standing != "specific":
             shares[item.id] *= _GENERIC
-    return View(normalised(shares), {item.id: item.title for item in kept}, frozenset(shifted))
+    return View(normalised(shares), {item.id: item.title for item in kept}, frozenset(shares) - {NONE})
 
 
 def weigh_log(
@@ -113,11 +108,11 @@ def weigh_log(
 def _by_text(text: Answer | None, rules: Mapping[str, Rule]) -> dict[str, float]:
     if text is None or not text.hypotheses:
         return {}
-    specific = [item for item in text.hypotheses if rules[item.id].standing == "specific"]
+    scores = dict(zip((item.id for item in text.hypotheses), text.scores, strict=True))
+    specific = [entry_id for entry_id in scores if rules[entry_id].standing == "specific"]
     if not specific:
         return {}
-    best = specific[0].confidence
-    raw = {item.id: math.exp((item.confidence - best) / _TEXT_SPREAD) for item in specific}
+    raw = {entry_id: math.exp(scores[entry_id] - scores[specific[0]]) for entry_id in specific}
     total = sum(raw.values())
     return {entry_id: _TEXT * weight / total for entry_id, weight in raw.items()}
 

@@ -23,13 +23,13 @@ from denpex_kb.errors import CatalogError
 from denpex_kb.index import concepts
 from denpex_kb.index.places import Sources
 from denpex_kb.index.scandb import compile_database, dump_database
+from denpex_kb.index.textindex import TextIndex
 from denpex_kb.model.conditions import ConditionError, parse_condition
 from denpex_kb.model.entry import Entry, Signature
 from denpex_kb.model.kb import Kb, Language
 from denpex_kb.model.rules import Rule, RuleSet, RuleSignature, ScanPattern
 
-SCHEMA = "denpex.index/2"
-FTS_COLUMNS = ("title", "questions", "tags", "concepts", "summary", "symptoms", "body")
+SCHEMA = "denpex.index/3"
 
 
 def build_index(sources: Sources, target: Path) -> None:
@@ -164,9 +164,8 @@ def _fill(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet) -> None:
 
 def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner: Future[hyperscan.Database]) -> None:
     lexicon = concepts.make_lexicon(kb)
-    reader = concepts.Reader(lexicon)
+    text = TextIndex(entries, concepts.Reader(lexicon))
     rows = []
-    texts = []
     for entry in entries:
         meta, body = entry.meta, entry.body
         rows.append(
@@ -183,11 +182,11 @@ def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner
                 "tags": msgspec.json.encode(meta.tags).decode(),
                 "frameworks": msgspec.json.encode(sorted({item.framework for item in meta.affected})).decode(),
                 "summary": body.summary,
+                "concepts": " ".join(sorted(text.concepts[meta.id])),
                 "origin": entry.origin,
                 "data": msgspec.msgpack.encode(entry),
             }
         )
-        texts.append(_search_row(entry, reader))
     database["entry"].insert_all(rows, pk="id", columns={"data": bytes})
     database["alias"].insert_all(
         ({"alias": alias, "id": entry.id} for entry in entries for alias in entry.meta.aliases),
@@ -196,14 +195,10 @@ def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner
     )
     if not database["alias"].exists():
         database["alias"].create({"alias": str, "id": str}, pk="alias")
-    database.execute(
-        f"create virtual table entry_fts using fts5(id unindexed, {', '.join(FTS_COLUMNS)}, tokenize='unicode61')"
-    )
-    database["entry_fts"].insert_all(texts)
+    _insert_text(database, text)
     database.execute("create virtual table message_fts using fts5(id unindexed, text, tokenize='unicode61')")
     database["message_fts"].insert_all({"id": entry.id, "text": _messages(entry)} for entry in entries)
     database.execute("create virtual table message_terms using fts5vocab(message_fts, 'row')")
-    database.execute("create virtual table entry_terms using fts5vocab(entry_fts, 'row')")
     database["blob"].insert_all(
         [
             {"name": "rules", "data": msgspec.msgpack.encode(rules.rules)},
@@ -211,6 +206,7 @@ def _insert(database: Any, entries: list[Entry], kb: Kb, rules: RuleSet, scanner
             # the words live on in the lexicon
             {"name": "kb", "data": msgspec.msgpack.encode(msgspec.structs.replace(kb, words=(), language=Language()))},
             {"name": "lexicon", "data": msgspec.msgpack.encode(lexicon)},
+            {"name": "sentences", "data": msgspec.msgpack.encode(text.sentences())},
             {"name": "hyperscan", "data": dump_database(scanner.result())},
         ],
         pk="name",
@@ -230,24 +226,14 @@ def _describe(database: Any, sources: Sources, fingerprint: str, left_out: list[
     )
 
 
-def _search_row(entry: Entry, reader: concepts.Reader) -> dict[str, str]:
-    meta, body = entry.meta, entry.body
-    head = f"{meta.title} {' '.join(meta.questions)} {' '.join(meta.tags)} {body.summary} {body.symptoms}"
-    stated = [f"{meta.kind}", *meta.tags, meta.hub, *(affected.framework for affected in meta.affected)]
-    found = {found.token for found in reader.read(head).concepts}
-    found |= {found.token for text in stated for found in reader.read(text).concepts}
-    found.add(concepts.token("symptom", meta.kind))
-    found.add(concepts.token("phase", meta.phase))
-    return {
-        "id": meta.id,
-        "title": reader.search_text(f"{meta.title} {meta.id.replace('-', ' ')}"),
-        "questions": reader.search_text(" ".join(meta.questions)),
-        "tags": reader.search_text(" ".join((*meta.tags, *(alias.replace("-", " ") for alias in meta.aliases)))),
-        "concepts": " ".join(sorted(found)),
-        "summary": reader.search_text(body.summary),
-        "symptoms": reader.search_text(body.symptoms + " " + " ".join(_examples(entry))),
-        "body": reader.search_text(" ".join((body.root_cause, body.affected_setups))),
-    }
+def _insert_text(database: Any, text: TextIndex) -> None:
+    encode = msgspec.msgpack.Encoder().encode
+    postings = ((term, len(posting.entries), encode(posting)) for term, posting in text.postings())
+    with database.conn:
+        database.execute("create table posting (term text primary key, entries integer, data blob) without rowid")
+        database.conn.executemany("insert into posting values (?, ?, ?)", postings)
+        database.execute("create table word (word text primary key, entries integer, trusted integer) without rowid")
+        database.conn.executemany("insert into word values (?, ?, ?)", text.words())
 
 
 def _messages(entry: Entry) -> str:
@@ -259,8 +245,3 @@ def _messages(entry: Entry) -> str:
         for text in wordings(signature.pattern)
     ]
     return "\n".join(dict.fromkeys(texts))
-
-
-def _examples(entry: Entry) -> Iterable[str]:
-    for signature in entry.meta.signatures:
-        yield from signature.examples

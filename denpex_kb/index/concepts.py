@@ -16,6 +16,9 @@ _SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 _MIN_FUZZY_LENGTH = 5
 _FUZZY_CUTOFF = 0.79
+_CONTRAST = "contrast"  # stands for what is said not to happen
+_EXCEPTION = re.compile(r"[a-z](Error|Exception|Warning)\b")
+_DOUBLED = frozenset("bdgmnprt")  # as in "stopped"
 
 
 class Meaning(Struct, frozen=True, array_like=True):
@@ -37,6 +40,11 @@ class Lexicon(Struct, frozen=True):
     same_substrings: dict[str, str]
     misspelt: dict[str, str]
     ignore: frozenset[str]
+    faint: frozenset[str]
+    trouble: frozenset[str]
+    trouble_substrings: tuple[str, ...]
+    wondering: tuple[str, ...]  # phrases between blanks
+    elsewhere: frozenset[str]
     reach: dict[str, int]  # first word → how many words a phrase that begins with it may have
 
 
@@ -61,6 +69,9 @@ class Reading(Struct, frozen=True):
     concepts: tuple[Concept, ...]
     words: tuple[str, ...]
     corrected: tuple[tuple[str, str], ...] = ()
+    faint: tuple[str, ...] = ()  # words of nearly every question
+    troubled: bool = False  # some word says that something is wrong
+    wondering: bool = False  # it begins as those do who want to know something
 
 
 def token(fact: str, value: FactValue) -> str:
@@ -96,6 +107,19 @@ def singular(word: str) -> str:
     return word
 
 
+def stem(word: str) -> str:
+    """Take the commonest endings off, so that "hanging" and "hangs", "saved" and "save" are one term of the index."""
+    if len(word) <= 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = singular(word)
+    for ending in ("ing", "ed", "es", "e"):
+        if word.endswith(ending):
+            if len(word) - len(ending) >= 3:
+                word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] in _DOUBLED else word
+
+
 def make_lexicon(kb: Kb) -> Lexicon:
     """Compile the vocabulary and the names of the model families."""
     draft = _Draft()
@@ -120,6 +144,11 @@ def make_lexicon(kb: Kb) -> Lexicon:
         draft.same_substrings,
         {wrong.lower(): right.lower() for wrong, right in kb.language.misspelt.items()},
         frozenset(word for entry in kb.language.ignore for word in tokens(entry)),
+        frozenset(word for entry in kb.language.faint for word in tokens(entry)),
+        frozenset(word for word in kb.language.trouble if not is_spaceless(word)),
+        tuple(word for word in kb.language.trouble if is_spaceless(word)),
+        tuple(word if is_spaceless(word) else f" {word} " for word in kb.language.wondering),
+        frozenset(kb.language.elsewhere),
         _reach((*draft.phrases, *draft.same)),
     )
 
@@ -196,27 +225,51 @@ class Reader:
         lexicon = self._lexicon
         found = _Found()
         lowered = self._without_spaceless(text.lower(), found)
-        same = [lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in text.lower()]
-        left = [word for word in same if word not in lexicon.ignore]
+        left = [word for word in self._same_in(text.lower()) if word not in lexicon.ignore]
+        faint: list[str] = []
         words, corrected = self._spelt(tokens(lowered), known)
+        troubled = self._troubled(text)
         at = 0
         while at < len(words):
             size, phrase = self._longest_phrase(words, at)
             for meaning in lexicon.phrases.get(phrase, ()):
                 found.state(lexicon.meanings[meaning], phrase)
-            if phrase in lexicon.same:
-                if lexicon.same[phrase] not in lexicon.ignore:
-                    left.append(lexicon.same[phrase])
-            elif phrase not in lexicon.phrases and phrase not in lexicon.ignore and not _leftover(phrase, known):
+            same_as = lexicon.same.get(phrase)
+            if same_as != _CONTRAST:
+                troubled = troubled or not lexicon.trouble.isdisjoint(words[at : at + size])
+            if same_as is not None:
+                if same_as not in lexicon.ignore:
+                    (faint if same_as in lexicon.faint else left).append(same_as)
+            elif phrase in lexicon.phrases or phrase in lexicon.ignore:
+                pass
+            elif phrase in lexicon.faint:
+                faint.append(singular(phrase))
+            elif not _leftover(phrase, known):
                 left.append(singular(phrase))
             at += size
-        return Reading(tuple(found.concepts.values()), tuple(dict.fromkeys(left)), tuple(corrected))
+        spaced = f" {' '.join(words)} " if text.isascii() else f" {text.lower()} "
+        return Reading(
+            tuple(found.concepts.values()),
+            tuple(dict.fromkeys(left)),
+            tuple(corrected),
+            tuple(dict.fromkeys(faint)),
+            troubled,
+            any(phrase in spaced for phrase in lexicon.wondering),
+        )
+
+    def _troubled(self, text: str) -> bool:
+        """Say whether the name of an exception, or a word of a script that writes no spaces, tells of trouble."""
+        if _EXCEPTION.search(text):
+            return True
+        return not text.isascii() and any(word in text for word in self._lexicon.trouble_substrings)
 
     def _without_spaceless(self, lowered: str, found: _Found) -> str:
         """Take out what is recognised by shape or in scripts that write no spaces."""
         for shape, meaning in self._shapes:
             if match := shape.search(lowered):
                 found.state(self._lexicon.meanings[meaning], match.group(0))
+        if lowered.isascii():
+            return lowered
         for phrase in self._substrings:
             if phrase in lowered:
                 for meaning in self._lexicon.substrings[phrase]:
@@ -224,21 +277,38 @@ class Reader:
                 lowered = lowered.replace(phrase, " ")
         return lowered
 
-    def search_text(self, text: str) -> str:
-        """Return the words of a text as the full-text index holds them."""
+    def terms(self, text: str, *, concepts: bool = True) -> tuple[set[str], frozenset[str]]:
+        """Return the words of an entry's text, and the search tokens of the concepts in it.
+
+        Unlike in a question, the words that state a concept stay words as well.
+
+        Args:
+            text: any text.
+            concepts: whether to look for concepts at all.
+        """
         lexicon = self._lexicon
         lowered = text.lower()
-        words = tokens(lowered)
-        result = [lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in lowered]
+        found = _Found()
+        result = set(self._same_in(lowered))
+        words = tokens(self._without_spaceless(lowered, found) if concepts else lowered)
         at = 0
         while at < len(words):
             size, phrase = self._longest_phrase(words, at)
+            if concepts:
+                for meaning in lexicon.phrases.get(phrase, ()):
+                    found.state(lexicon.meanings[meaning], phrase)
             if phrase in lexicon.same:
-                result.append(lexicon.same[phrase])
+                result.add(lexicon.same[phrase])
             if phrase not in lexicon.ignore:
-                result += map(singular, words[at : at + size])
+                result.update(map(singular, words[at : at + size]))
             at += size
-        return " ".join(result)
+        return result, frozenset(concept.token for concept in found.concepts.values())
+
+    def _same_in(self, lowered: str) -> list[str]:
+        """Return the canonical words of phrases in scripts that write no spaces."""
+        if lowered.isascii():
+            return []
+        return [self._lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in lowered]
 
     def _longest_phrase(self, words: list[str], at: int) -> tuple[int, str]:
         """Return the longest known phrase that begins here; the word alone where none does."""
@@ -277,6 +347,8 @@ class Reader:
             and word.isascii()
             and singular(word) not in known
             and word not in self._lexicon.ignore
+            and word not in self._lexicon.faint
+            and word not in self._lexicon.elsewhere
         )
 
 

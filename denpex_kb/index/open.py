@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import msgspec
 from denpex_kb.errors import IndexUnusableError, UnknownEntryError
 from denpex_kb.index.concepts import Lexicon, Reader
 from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources
+from denpex_kb.index.textindex import Posting, Sentences
 from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.model.kb import Kb
 from denpex_kb.model.rules import Rule, RuleSet, ScanPattern
@@ -23,17 +24,10 @@ from denpex_kb.model.rules import Rule, RuleSet, ScanPattern
 if TYPE_CHECKING:
     import hyperscan
 
-SCHEMA = "denpex.index/2"
+SCHEMA = "denpex.index/3"
 _QUESTION_WORDS = 60  # words of a question in which a quoted message is looked for
 _LONGEST_QUOTE = 6  # words in a row
 _UNREADABLE = (sqlite3.DatabaseError, msgspec.DecodeError, msgspec.ValidationError)
-
-
-class Found(msgspec.Struct, frozen=True):
-    """An entry that the text search found; a smaller score is better, as in SQLite's bm25."""
-
-    id: str
-    score: float
 
 
 class Index:
@@ -47,8 +41,7 @@ class Index:
         """
         self.path = path
         self.notices = list(notices)
-        self._columns: dict[str, tuple[frozenset[str], ...]] = {}
-        self._places: dict[str, int] = {}  # entry id → its row in the text index
+        self._postings: dict[str, Posting | None] = {}
         mode = "mode=ro&immutable=1" if immutable else "mode=ro"
         self._database = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, check_same_thread=False)
         try:
@@ -190,21 +183,22 @@ class Index:
             for row in rows
         ]
 
-    def search(self, words: Sequence[str], limit: int = 40) -> list[Found]:
-        """Find entries whose text holds any of the words, the best first.
+    def postings(self, terms: Iterable[str]) -> dict[str, Posting]:
+        """Return where each of some terms stands; those that no entry holds are left out."""
+        wanted = list(dict.fromkeys(terms))
+        missing = [term for term in wanted if term not in self._postings]
+        if missing:
+            marks = ",".join("?" * len(missing))
+            query = f"select term, data from posting where term in ({marks})"  # noqa: S608 (only question marks are put in)
+            self._postings.update(dict.fromkeys(missing))
+            decode = msgspec.msgpack.Decoder(Posting).decode
+            self._postings.update((str(term), decode(data)) for term, data in self._database.execute(query, missing))
+        return {term: posting for term in wanted if (posting := self._postings[term]) is not None}
 
-        Words are quoted: nothing in them is taken for the query language of FTS5.
-        """
-        query = " OR ".join('"' + word.replace('"', "") + '"' for word in words if re.search(r"\w", word))
-        if not query:
-            return []
-        rows = self._database.execute(
-            "select id, bm25(entry_fts, 0, 6, 5, 5, 4, 3, 2, 1) as score, rowid from entry_fts where entry_fts match ?"
-            " order by score limit ?",
-            (query, limit),
-        ).fetchall()
-        self._places.update((str(row[0]), int(row[2])) for row in rows)
-        return [Found(str(row[0]), float(row[1])) for row in rows]
+    @cached_property
+    def sentences(self) -> Sentences:
+        """The sentences of the text index."""
+        return msgspec.msgpack.decode(self._blob("sentences"), type=Sentences)
 
     def quoted(self, text: str) -> dict[str, list[tuple[str, int]]]:
         """Find entries of whose messages a text quotes some words in a row.
@@ -236,23 +230,18 @@ class Index:
         query = f"select term from message_terms where term in ({marks})"  # noqa: S608 (only question marks are put in)
         return {str(row[0]) for row in self._database.execute(query, words)}
 
-    def columns(self, entry_ids: Sequence[str]) -> dict[str, tuple[frozenset[str], ...]]:
-        """Return the words of each column of the text index for some entries."""
-        missing = [entry_id for entry_id in entry_ids if entry_id not in self._columns]
-        # by place where the search told it: by id, FTS5 reads the text of every entry
-        placed = [self._places[entry_id] for entry_id in missing if entry_id in self._places]
-        unplaced = [entry_id for entry_id in missing if entry_id not in self._places]
-        for key, wanted in (("rowid", placed), ("id", unplaced)):
-            if not wanted:
-                continue
-            marks = ",".join("?" * len(wanted))
-            query = (
-                "select id, title, questions, tags, concepts, summary, symptoms, body from entry_fts"  # noqa: S608 (only a column's name and question marks are put in)
-                f" where {key} in ({marks})"
-            )
-            for row in self._database.execute(query, wanted):
-                self._columns[str(row[0])] = tuple(frozenset(str(column).split()) for column in row[1:])
-        return {entry_id: self._columns[entry_id] for entry_id in entry_ids}
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number by which the text index knows each entry."""
+        return {entry_id: number for number, entry_id in enumerate(self.sentences.entries)}
+
+    def spoken(self, entry_ids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Return the concepts that the text of some entries speaks of, as search tokens."""
+        wanted = list(entry_ids)
+        marks = ",".join("?" * len(wanted))
+        query = f"select id, concepts from entry where id in ({marks})"  # noqa: S608 (only question marks are put in)
+        rows = self._database.execute(query, wanted)
+        return {str(row[0]): frozenset(str(row[1]).split()) for row in rows}
 
     @cached_property
     def terms(self) -> Terms:
@@ -280,16 +269,16 @@ class Terms(Mapping[str, int]):
         return isinstance(word, str) and self._count(word) > 0
 
     def __iter__(self) -> Iterator[str]:
-        """Go through all words."""
-        return (str(row[0]) for row in self._database.execute("select term from entry_terms"))
+        """Go through the words whose spelling can be trusted."""
+        return (str(row[0]) for row in self._database.execute("select word from word where trusted"))
 
     def __len__(self) -> int:
         """Count the words."""
-        return int(self._database.execute("select count(*) from entry_terms").fetchone()[0])
+        return int(self._database.execute("select count(*) from word where trusted").fetchone()[0])
 
     def _count(self, word: str) -> int:
         if word not in self._known:
-            row = self._database.execute("select doc from entry_terms where term = ?", (word,)).fetchone()
+            row = self._database.execute("select entries from word where word = ?", (word,)).fetchone()
             self._known[word] = int(row[0]) if row else 0
         return self._known[word]
 

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from denpex_kb.index.concepts import Reading
 from denpex_kb.index.open import Index
-from denpex_kb.match.conditions import fit
+from denpex_kb.match.conditions import Fit, fit
+from denpex_kb.match.words import Item, Likeness, hold_against, items_of, spoken_of
 from denpex_kb.model.diagnosis import Evidence, Hypothesis, RuledOut
 from denpex_kb.model.facts import FactSet
 from denpex_kb.model.rules import Rule
 
-# How much a word counts by where the entry says it: title, questions, tags, concepts, summary, symptoms, body.
-_COLUMNS = (1.0, 0.95, 0.95, 1.0, 0.8, 0.7, 0.45)
-_CONCEPT = 1.25
-_IMPLIED = 0.5
+# How much each measure counts, in nats: fitted on the entries' own questions, each with itself left out of the index.
+_WEIGHTS = {
+    "spoken": 11.1,  # the share of the question that the entry speaks of
+    "spoken_much": 2.6,
+    "sentence": 3.0,
+    "title": 3.5,
+    "phrase": 8.8,
+    "kind": 5.4,
+    "phase": 0.9,
+    "fits": 0.5,
+    "unstated": -2.0,
+    "doubted": -1.6,
+    "decisive": 10.0,
+    "strong": 3.0,
+}
 _CEILING = 0.86  # a few words never reach the confidence of a log
-_SLOPE, _MIDDLE = 5.0, 0.33  # fitted on labelled questions: at a raw score of 0.40 half of the answers are right
+_QUOTED_CEILING = 0.95
+# How likely an answer is right by its score and its lead over the next one: fitted on the development questions and the
+# entries' own.
+_SURE = (0.37, 0.445, -6.18)
+_MOST_LEAD = 6.0
+RECOGNISED = 10.6  # below this score, in nats, no entry speaks of what is asked
+_LEAST_SURE = 0.15  # an answer that is less likely right than this is none
 _CANDIDATES = 40
-_UNSTATED = 0.8  # for each required fact that the question does not state
-_SHORT, _GENERIC = 8.0, 0.08  # below this weight of words the generic entry is the likelier answer
-_SHADOW = 0.12  # by how much a ruled-out entry must fit better to cast doubt on the rest
-_UNHEARD = 2.5  # the weight of a word that no entry holds
+_SHORT, _GENERIC = 8.0, 0.9  # below this weight of words the generic entry is the likelier answer
+_SHADOW = 2.5  # by how much a ruled-out entry must fit better to cast doubt on the rest
+_RULED_OUT_AT = 3.0
+_GOES_ON = -4.0  # a run that goes on neither hangs nor is dead
+_NOTHING_WRONG, _WONDERS, _ASKS_OF_TROUBLE = -4.0, -7.0, -5.0
+_TELLS = 1.0
+_QUOTES = 0.2  # from three words in a row of a message on
 _TELLING = 14.0  # evidence, in nats, of a question that names its failure
 _PHRASE = 0.25  # for five words in a row of a message that few entries have
 _FEW, _SHORT_PHRASE = 3, 8  # entries; characters
@@ -38,15 +60,7 @@ _NEAR_KINDS = {
     "divergence": {"divergence": 1.0, "silent-wrong": 0.85, "crash": 0.6},
     "silent-wrong": {"silent-wrong": 1.0, "divergence": 0.85, "crash": 0.5},
 }
-
-
-class _Item(Struct, frozen=True):
-    """One thing the question says: a word or a concept, and how telling it is."""
-
-    tokens: tuple[str, ...]  # the first one, or what follows from it
-    said: str
-    weight: float
-    concept: bool
+_OTHER_KIND = 0.45
 
 
 class Answer(Struct, frozen=True):
@@ -55,7 +69,18 @@ class Answer(Struct, frozen=True):
     hypotheses: tuple[Hypothesis, ...]
     ruled_out: tuple[RuledOut, ...]
     coverage: float
+    scores: tuple[float, ...] = ()  # of each hypothesis, in nats
+    recognised: bool = False  # the best entry speaks of what is asked
     shadowed: bool = False  # an entry that a stated fact rules out fits clearly better than all that are left
+
+
+class _Scored(Struct, frozen=True):
+    """One entry with what it scores."""
+
+    score: float
+    number: int
+    rule: Rule
+    conditions: Fit
 
 
 def answer(
@@ -76,53 +101,124 @@ def answer(
         signature_hits: entry id → signatures that the question's own text matched (it quotes a message).
         most: how many hypotheses to return.
     """
-    items = list(_items(reading, index))
+    items = items_of(reading, index)
+    likeness = hold_against(items, index)
     hits = signature_hits or {}
-    total = sum(item.weight for item in items)
-    found = index.search([token for item in items for token in item.tokens], _CANDIDATES)
-    phrases = _telling_phrases(index.quoted(text), frozenset(index.lexicon.ignore))
-    ids = list(dict.fromkeys([*(found_.id for found_ in found), *hits, *phrases]))
-    columns = index.columns(ids) if ids else {}
-    rules = index.by_id
-    scored: list[tuple[float, float, Rule, tuple[Evidence, ...], tuple[str, ...]]] = []
+    phrases = _telling_phrases(index.quoted(text), index.lexicon.ignore | index.lexicon.faint)
+    calm = _calm(reading, facts, max((worth for _, worth in phrases.values()), default=0.0))
+    scored: list[_Scored] = []
     ruled_out: list[tuple[float, RuledOut]] = []
-    best_coverage = 0.0
-    for entry_id in ids:
-        rule = rules[entry_id]
-        coverage, covered, said = _coverage(items, columns[entry_id], total)
+    for number in _candidates(likeness, [*hits, *phrases], index):
+        rule = index.by_id[index.sentences.entries[number]]
         conditions = fit(rule.requires, rule.excludes, facts)
-        quoted = hits.get(entry_id, [])
-        phrase, worth = phrases.get(entry_id, ("", 0.0))
-        raw = _raw(coverage, covered, rule, facts, quoted, len(conditions.fits)) + worth
-        if conditions.contradicted:
-            if raw > 0.3:
-                ruled_out.append((raw, RuledOut(entry_id, conditions.contradicted[0])))
-            continue
-        raw -= 0.1 * len(conditions.doubted)
-        raw *= _UNSTATED ** len(conditions.unknown)
-        if rule.standing != "specific" and total < _SHORT:
-            raw += _GENERIC  # few words say what kind of thing happened, not which failure it is
-        best_coverage = max(best_coverage, coverage)
-        said = (phrase, *(word for word in said if word not in phrase.split())) if phrase else said
-        evidence = (*quoted, *conditions.fits, *(Evidence("words", word, text=word) for word in said))
-        scored.append((raw, coverage, rule, evidence, conditions.unknown))
-    scored.sort(key=lambda item: (-item[0], item[2].role == "collateral", item[2].id))
-    hypotheses = tuple(
-        Hypothesis(
-            rule.id,
-            rule.title,
-            round(_confidence(raw, bool(hits.get(rule.id))), 3),
-            rule.role,
-            evidence,
-            (),
-            unknown,
-            rule.origin,
+        measured = measures(
+            rule, number, likeness, conditions, facts, hits.get(rule.id, []), phrases.get(rule.id, ("", 0.0))[1]
         )
-        for raw, _, rule, evidence, unknown in scored[:most]
+        score = sum(_WEIGHTS[name] * value for name, value in measured.items()) + _circumstances(
+            rule, number, likeness, facts, calm=0.0 if rule.id in hits else calm
+        )
+        if not conditions.contradicted:
+            scored.append(_Scored(score, number, rule, conditions))
+        elif score > _RULED_OUT_AT:
+            ruled_out.append((score, RuledOut(rule.id, conditions.contradicted[0])))
+    scored.sort(key=lambda item: (-item.score, item.rule.role == "collateral", item.rule.id))
+    kept = scored[:most]
+    hypotheses = tuple(
+        _hypothesis(item, sure, items, index, hits.get(item.rule.id, []), phrases.get(item.rule.id, ("", 0.0))[0])
+        for item, sure in zip(kept, _sure(kept, hits), strict=True)
     )
     ruled_out.sort(key=lambda item: -item[0])
-    shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0][0] + _SHADOW
-    return Answer(hypotheses, tuple(out for _, out in ruled_out[:5]), best_coverage, shadow)
+    shadow = bool(ruled_out and scored) and ruled_out[0][0] > scored[0].score + _SHADOW
+    best = max((likeness.covered[item.number] for item in scored), default=0.0)
+    coverage = best / likeness.total if likeness.total else 0.0
+    return Answer(
+        hypotheses,
+        tuple(out for _, out in ruled_out[:5]),
+        coverage,
+        scores=tuple(item.score for item in kept),
+        recognised=bool(kept) and kept[0].score >= RECOGNISED and hypotheses[0].confidence >= _LEAST_SURE,
+        shadowed=shadow,
+    )
+
+
+def measures(
+    rule: Rule,
+    number: int,
+    likeness: Likeness,
+    conditions: Fit,
+    facts: FactSet,
+    quoted: list[Evidence],
+    phrase: float,
+) -> dict[str, float]:
+    """Return what is measured of one entry, each by its name in the weights."""
+    covered = likeness.covered[number]
+    share = covered / likeness.total if likeness.total else 0.0
+    symptoms = [str(value) for value in facts.values("symptom")]
+    near = max((_NEAR_KINDS.get(symptom, {}).get(rule.kind, _OTHER_KIND) for symptom in symptoms), default=1.0)
+    strengths = {evidence.strength for evidence in quoted}
+    return {
+        "spoken": share * (1.0 - math.exp(-covered / _ENOUGH)),
+        "spoken_much": math.log1p(covered),
+        "sentence": likeness.sentence[number],
+        "title": likeness.title[number],
+        "phrase": phrase,
+        "kind": share * math.log(near),
+        "phase": float(rule.phase in facts.values("phase")),
+        "fits": min(len(conditions.fits), 3),
+        "unstated": len(conditions.unknown),
+        "doubted": len(conditions.doubted),
+        "decisive": float("decisive" in strengths),
+        "strong": float("strong" in strengths),
+    }
+
+
+def _calm(reading: Reading, facts: FactSet, phrase: float) -> float:
+    """Return what speaks against any failure at all: nothing is said to have gone wrong, or all goes well."""
+    if "symptom" in facts or phrase >= _QUOTES or (reading.troubled and not reading.wondering):
+        return 0.0
+    if reading.troubled:
+        return _ASKS_OF_TROUBLE
+    return _WONDERS if reading.wondering or facts.value("progress") is True else _NOTHING_WRONG
+
+
+def _circumstances(rule: Rule, number: int, likeness: Likeness, facts: FactSet, *, calm: float) -> float:
+    """Return what the situation as a whole adds or takes, beside what is measured of the entry's text."""
+    score = calm
+    if calm:
+        score += _TELLS * min(1.0, likeness.covered[number] / _TELLING)  # very telling words make up for a part of it
+    if facts.value("progress") is True and rule.kind in ("hang", "crash", "oom"):
+        score += _GOES_ON
+    if rule.standing != "specific" and likeness.total < _SHORT:
+        score += _GENERIC  # few words say what kind of thing happened, not which failure it is
+    return score
+
+
+def _candidates(likeness: Likeness, further: Iterable[str], index: Index) -> list[int]:
+    """Return the numbers of the entries that are worth a closer look."""
+    numbers = [number for number, covered in enumerate(likeness.covered) if covered]
+    best = heapq.nlargest(
+        _CANDIDATES,
+        numbers,
+        key=lambda number: likeness.covered[number] + likeness.total * likeness.sentence[number],
+    )
+    return list(dict.fromkeys([*best, *(index.numbers[entry_id] for entry_id in further)]))
+
+
+def _hypothesis(
+    item: _Scored, sure: float, items: list[Item], index: Index, quoted: list[Evidence], phrase: str
+) -> Hypothesis:
+    said = spoken_of(item.number, items, index)
+    words = (phrase, *(word for word in said if word not in phrase.split())) if phrase else said
+    return Hypothesis(
+        item.rule.id,
+        item.rule.title,
+        sure,
+        item.rule.role,
+        (*quoted, *item.conditions.fits, *(Evidence("words", word, text=word) for word in words)),
+        (),
+        item.conditions.unknown,
+        item.rule.origin,
+    )
 
 
 def _telling_phrases(quoted: dict[str, list[tuple[str, int]]], ignored: frozenset[str]) -> dict[str, tuple[str, float]]:
@@ -140,62 +236,14 @@ def _telling_phrases(quoted: dict[str, list[tuple[str, int]]], ignored: frozense
     return found
 
 
-def _items(reading: Reading, index: Index) -> Iterable[_Item]:
-    size, terms = index.size, index.terms
-    telling = {fact.name: fact.telling for fact in index.kb.facts}
-
-    def idf(token: str) -> float:
-        return math.log((size + 1) / (terms.get(token, 0) + 0.5))
-
-    for concept in reading.concepts:
-        factor = (_IMPLIED if concept.implied else _CONCEPT) * telling.get(concept.fact, 1.0)
-        yield _Item(
-            (concept.token, *concept.implies), concept.words, factor * min(idf(concept.token), 4.0), concept=True
-        )
-    for word in reading.words:
-        # A word that no entry holds is still something the question is about, and no entry speaks of it.
-        yield _Item((word,), word, min(idf(word), 4.5) if word in terms else _UNHEARD, concept=False)
+def _sure(scored: Sequence[_Scored], hits: Mapping[str, object]) -> Iterator[float]:
+    by_score, by_lead, start = _SURE
+    for place, item in enumerate(scored):
+        rival = scored[1 if place == 0 else 0].score if len(scored) > 1 else -_MOST_LEAD
+        lead = max(-_MOST_LEAD, min(_MOST_LEAD, item.score - rival))
+        sure = _logistic(by_score * item.score + by_lead * lead + start)
+        yield round(min(sure, _QUOTED_CEILING if item.rule.id in hits else _CEILING), 3)
 
 
-def _coverage(
-    items: list[_Item], columns: tuple[frozenset[str], ...], total: float
-) -> tuple[float, float, tuple[str, ...]]:
-    """Return which share of what the question says the entry speaks of, how much that is, and the pieces."""
-    covered = 0.0
-    said: list[str] = []
-    for item in items:
-        place = 0.0
-        for discount, token in zip((1.0, 0.8, 0.8, 0.8), item.tokens, strict=False):
-            place = max(
-                place,
-                discount
-                * max((weight for weight, words in zip(_COLUMNS, columns, strict=True) if token in words), default=0.0),
-            )
-        if place:
-            covered += item.weight * place
-            if item.said not in said:
-                said.append(item.said)
-    return (covered / total if total else 0.0), covered, tuple(said)
-
-
-def _raw(coverage: float, covered: float, rule: Rule, facts: FactSet, quoted: list[Evidence], fitting: int) -> float:
-    raw = coverage * (1.0 - math.exp(-covered / _ENOUGH)) + 0.05 * min(fitting, 3)
-    symptoms = [str(value) for value in facts.values("symptom")]
-    if symptoms:
-        raw *= max(_NEAR_KINDS.get(symptom, {}).get(rule.kind, 0.45) for symptom in symptoms)
-    if facts.value("progress") is True and rule.kind in ("hang", "crash", "oom"):
-        raw *= 0.4  # a run that goes on neither hangs nor is dead
-    strengths = {evidence.strength for evidence in quoted}
-    if "decisive" in strengths:
-        raw += 0.6
-    elif "strong" in strengths:
-        raw += 0.3
-    elif not symptoms and "phase" not in facts:
-        # nothing is said to have gone wrong; only very telling words make up for it
-        raw *= 0.62 + 0.13 * min(1.0, covered / _TELLING)
-    return raw
-
-
-def _confidence(raw: float, quoted: bool) -> float:
-    ceiling = 0.95 if quoted else _CEILING
-    return ceiling / (1.0 + math.exp(-_SLOPE * (raw - _MIDDLE)))
+def _logistic(odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-odds))

@@ -18,6 +18,8 @@ EXPLAINED = -0.5  # the most for what another hypothesis explains: the event tha
 TIER = 1.0  # by how much an entry of a lower tier stays behind
 MATCHED = 0.5
 CLOSE_QUESTION = 0.06  # the same for questions, whose confidences lie nearer together
+ANSWERED = 0.65  # how likely an answer to a question must be to stand alone
+CLOSE_ANSWERS = 0.2  # two answers to a question nearer than this are told apart by a question
 CLOSE = 0.12  # two hypotheses nearer than this are told apart by a question
 
 

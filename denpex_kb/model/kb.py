@@ -83,9 +83,13 @@ class Words(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Language(Struct, frozen=True, forbid_unknown_fields=True):
-    """Words that carry no fact: those to pass over, those that mean the same, frequent misspellings."""
+    """Words that carry no fact: to pass over, to count for little, those that mean the same, frequent misspellings."""
 
     ignore: tuple[str, ...] = ()
+    faint: tuple[str, ...] = ()
+    trouble: tuple[str, ...] = ()
+    wondering: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     same: tuple[tuple[str, ...], ...] = ()
     misspelt: dict[str, str] = {}
 

@@ -18,6 +18,7 @@ from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.pipeline.answer import fact_values, with_advice, with_signs
 from denpex_kb.read.versions import named_versions
 
+_SHOWN = 3  # hypotheses that are shown even where the first one leads by far
 SignatureHits = Callable[[str], dict[str, list[Seen]]]
 
 # What pasted logs have and questions lack.
@@ -90,7 +91,7 @@ def conclude(found: Answer, reading: Reading, facts: FactSet, index: Index, size
     diagnosis = Diagnosis(
         verdict=verdict,
         input=InputInfo("question", bytes=size),
-        hypotheses=tuple(item for item in hypotheses[:6] if item.confidence >= 0.1 or item is hypotheses[0]),
+        hypotheses=tuple(item for place, item in enumerate(hypotheses[:6]) if item.confidence >= 0.1 or place < _SHOWN),
         ruled_out=found.ruled_out,
         facts=fact_values(facts),
         nearest=_nearest(found, index) if verdict == "unknown" else (),
@@ -128,7 +129,7 @@ def quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str,
 
 
 def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
-    if not found.hypotheses or found.hypotheses[0].confidence < weights.MATCHED or found.shadowed:
+    if not found.hypotheses or not found.recognised or found.shadowed:
         contradicted = (
             f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
         )
@@ -136,11 +137,12 @@ def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
             "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
         )
         return "unknown", f"No entry of the catalog fits well enough.{contradicted}{more}"
-    first = found.hypotheses[0]
-    second = found.hypotheses[1] if len(found.hypotheses) > 1 else None
-    if second is not None and first.confidence - second.confidence < weights.CLOSE_QUESTION:
-        close = sum(first.confidence - item.confidence < weights.CLOSE_QUESTION for item in found.hypotheses)
+    first, *rest = (item.confidence for item in found.hypotheses)
+    close = 1 + sum(first - chance < weights.CLOSE_ANSWERS for chance in rest)
+    if close > 1:
         return "ambiguous", f"{close} entries fit nearly alike; say more, or compare the signs under OR ELSE."
+    if first < weights.ANSWERED:
+        return "ambiguous", "This fits only in part; say more, or compare the signs under OR ELSE."
     return "matched", ""
 
 

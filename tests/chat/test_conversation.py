@@ -338,7 +338,7 @@ def test_a_line_that_look_alikes_print_as_well_is_cross_checked_before_it_counts
 
 
 def test_a_sign_that_was_chosen_is_cited_and_one_that_was_passed_over_not_shown_again(talk: Conversation) -> None:
-    talk.say("mixtral hangs with deepspeed")
+    talk.say("deepspeed moe hangs")
     assert talk.question is not None
     assert talk.question.kind == "signs"
     shown = {choice.value for choice in talk.question.choices}
