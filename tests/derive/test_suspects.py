@@ -140,3 +140,22 @@ def test_the_rank_with_other_counts_than_all_others_differs() -> None:
     )
 
     assert tell(*reports).rank == 3
+
+
+def test_a_report_of_a_desync_names_who_was_late_though_it_follows_the_time_out() -> None:
+    told = tell(
+        *(timeout(rank, 600) for rank in range(3)),
+        "[rank0]:[E1103 12:10:01.500000 ProcessGroupNCCL.cpp:1580] [PG 0 Rank 0] \t - To our best knowledge, the "
+        "lagging/dead/mismatched ranks that caused the desync are:",
+        "\t   - [1] finished collective #89, but didn't join collective #90 (count from 1)",
+        "\t - Snapshot of ranks' latest states:",
+        "\t   - [0, 2] joined but didn't finish collective #90: ALLREDUCE",
+    )
+    assert told.rank == 1
+
+
+def test_ranks_that_fall_silent_after_an_exception_are_no_lost_node() -> None:
+    told = tell(comm(0, 8), raised("KeyError: 'x'", 5), *(timeout(rank, 600) for rank in (0, 1, 2, 3, 4)))
+
+    assert told.rank == 5
+    assert "missing-reporter" not in told.relations
