@@ -159,3 +159,12 @@ def test_ranks_that_fall_silent_after_an_exception_are_no_lost_node() -> None:
 
     assert told.rank == 5
     assert "missing-reporter" not in told.relations
+
+
+def test_a_pod_is_the_host_whose_ranks_it_shows() -> None:
+    lines = [comm(rank, 4, "gpu-01" if rank < 2 else "gpu-02", rank % 2) for rank in (0, 1, 3)]
+    failed = "E1103 12:00:01.5 4100 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
+    own = f"{timeout(2, 600)}\n{failed}local_rank: 1 (pid: 9) of binary: p\n"
+
+    (told,) = attempts_of(**{"train_log": "\n".join(lines) + "\n", "run-worker-0_log": own})
+    assert [rank for rank, _ in told.scene.exits] == [3]
