@@ -211,7 +211,7 @@ def _first_per_process(events: Iterable[Event]) -> list[Event]:
     firsts: dict[object, Event] = {}
     for event in events:
         shared = event.who[0] in ("file", "machine") or event.who[0].startswith("host@")
-        key = (event.line.file, event.line.number) if shared else (event.who, event.kind)
+        key = (event.line.file, event.line.number) if shared else (event.who, event.kind, bool(event.ranks))
         firsts.setdefault(key, event)
     return list(firsts.values())
 

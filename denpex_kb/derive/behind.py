@@ -8,6 +8,7 @@ from denpex_kb.derive.blocks import QUOTED
 from denpex_kb.derive.collectives import Relation
 from denpex_kb.derive.ended import ABORT, CRASHES, KILL
 from denpex_kb.derive.events import Event
+from denpex_kb.derive.narrow import first_to_end
 from denpex_kb.derive.nouns import Scene
 from denpex_kb.derive.order import gap_between
 
@@ -59,12 +60,18 @@ def rank_behind(
         raised = [event for event in near if event.kind in ("exception", "crash") and id(event) in first]
         own = {event.rank for event in raised if event.rank is not None}
     own |= {event.rank for event in standing if event.name in _DEAD and event.rank is not None and fits(event.rank)}
-    ended = {rank for rank, exit_ in scene.exits if exit_.code in _codes(chosen) and fits(rank)}
+    ended = _first_of({rank for rank, exit_ in scene.exits if exit_.code in _codes(chosen) and fits(rank)}, scene)
     missed = set(located.ranks) if located is not None and located.culprit else set()
     for ranks in (by_pid, same_class, own, ended, {rank for rank in missed if fits(rank)}, host):
         if len(ranks) == 1:
             return next(iter(ranks))
     return None
+
+
+def _first_of(ended: set[int], scene: Scene) -> set[int]:
+    """Keep, of several ranks that ended alike, the one that ended before all others."""
+    first = first_to_end(scene) if len(ended) > 1 else None
+    return ended if first is None or first not in ended else {first}
 
 
 def _of_driver(chosen: Event, standing: Sequence[Event]) -> bool:

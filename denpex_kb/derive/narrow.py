@@ -18,13 +18,14 @@ def narrowed(relation: Relation, scene: Scene) -> Relation:
         if other is not relation and other.culprit and len(common) == 1:
             rank = next(iter(common))
             return structs.replace(relation, ranks=(rank,), text=f"{relation.text}; {other.text}")
-    first = _first_to_end(scene)
+    first = first_to_end(scene)
     if first is None or first not in relation.ranks:
         return relation
     return structs.replace(relation, ranks=(first,), text=f"{relation.text}; rank {first} had ended before all others")
 
 
-def _first_to_end(scene: Scene) -> int | None:
+def first_to_end(scene: Scene) -> int | None:
+    """Return the process that ended with an error clearly before all others did."""
     ends: dict[int, float] = {}
     for rank, exit_ in scene.exits:
         time = scene.clocks.of(exit_.seen.line)

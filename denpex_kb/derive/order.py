@@ -17,6 +17,7 @@ _MACHINE = frozenset({"hardware", "kernel"})  # printed by the machine, with a c
 _LATE_RECORD = 120.0  # a record of the same host explains what was printed up to so many seconds before it
 _STALE_RECORD = 1800.0  # a record so much older than the failure belongs to something else
 _LATE_REASONS = ("oom", "memory", "node")  # reasons of schedulers that are printed after what they explain
+_REPORTS = frozenset({"desync-lagging", "desync-debug", "desync-joined"})  # of a time-out: who was late for it
 _SPECIFIC = ("rank", "pid@", "local@", "task")
 
 
@@ -66,11 +67,17 @@ def consequences(events: Iterable[Event], hang: Hang | None, clocks: Clocks) -> 
             if earlier is None or (earlier.line.file == event.line.file and event.line.number < earlier.line.number):
                 lost[event.who] = event
             continue
+        if event.name in _REPORTS:
+            continue
         if event.kind in ("exception", "crash", "mismatch"):
             cause = lost.get(event.who)
             if cause is not None and _behind(event, cause):
                 follows.add(index)
-        if hang is not None and _after_time_out(event, hang.noticed, first_report, clocks):
+        if (
+            hang is not None
+            and event.name not in _REPORTS
+            and _after_time_out(event, hang.noticed, first_report, clocks)
+        ):
             follows.add(index)
     return follows
 

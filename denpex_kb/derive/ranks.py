@@ -231,6 +231,8 @@ def _conclude(
     bases = first_ranks(merged, hosts if len(hosts) > len(with_ranks) else with_ranks, per_node, evidence.nodes, world)
     if not bases and world is None:
         bases = in_a_row(evidence.locals_of)
+    if per_node is not None and bases:
+        bases |= _by_block(evidence.hosts, bases, per_node)
     pids = dict(evidence.pids)
     for (place, pid), local in evidence.local_pids.items():
         if place is not None and place in bases:
@@ -334,6 +336,16 @@ def _per_node(facts: FactSet, evidence: Evidence, pairs: Pairs, world: int | Non
         if all(base % per_host == 0 for base in bases):
             return per_host
     return next((size for size in (1, 2, 4, 8, 16) if size >= least and world % size == 0), least) if least else None
+
+
+def _by_block(hosts: Mapping[int, str], bases: Mapping[str, int], per_node: int) -> dict[str, int]:
+    """Return the first ranks of hosts, or of other names of them, by the ranks that are seen there."""
+    blocks: dict[str, set[int]] = defaultdict(set)
+    for rank, host in hosts.items():
+        blocks[host].add(rank - rank % per_node)
+    if any(base % per_node for base in bases.values()):
+        return {}
+    return {host: next(iter(held)) for host, held in blocks.items() if host not in bases and len(held) == 1}
 
 
 def _widest(hosts: Mapping[int, str]) -> int:

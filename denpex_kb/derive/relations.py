@@ -9,6 +9,8 @@ from denpex_kb.derive.collectives import Relation
 from denpex_kb.derive.ended import KILL, TOLD_TO_STOP
 from denpex_kb.derive.nouns import Began, Scene
 
+_OF_A_PROCESS = frozenset({"exception", "crash", "exit"})  # what one process tells of its own end
+
 
 def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> dict[str, Relation]:
     """Return the relations that locate, and those that follow from who began it.
@@ -27,14 +29,21 @@ def relations_of(scene: Scene, began: Began, earlier: Sequence[Began] = ()) -> d
 
 
 def _explained(relation: Relation, began: Began, scene: Scene) -> bool:
-    """Whether the peers lost a host because one of its ranks began the failure: then it is not lost as a whole."""
-    if began.initiating is None or began.initiating.rank is None or began.initiating.rank not in relation.ranks:
+    """Whether what began the failure tells why ranks are silent, or why a host is lost: neither is one on its own."""
+    if began.initiating is None or began.initiating.rank is None:
         return False
-    if relation.name == "missing-reporter":  # who tells what became of it, or whose end is known, is not silent
-        ended = {rank for rank, end in scene.exits if end.code > 0 and end.code not in TOLD_TO_STOP}
-        stuck = began.relation is not None and began.relation.name == "watchdog-stuck"
-        return began.event is not None or stuck or (len(relation.ranks) > 1 and began.initiating.rank in ended)
-    return relation.name == "peer-lost" and began.relation is not relation
+    if began.event is None and began.relation is relation:
+        return False  # it is what began it, as far as is known
+    rank = began.initiating.rank
+    if relation.name == "peer-lost":
+        return rank in relation.ranks
+    if relation.name != "missing-reporter":
+        return False
+    stuck = began.relation is not None and began.relation.name == "watchdog-stuck"
+    if stuck or (began.event is not None and began.event.kind in _OF_A_PROCESS):
+        return True
+    ended = {rank for rank, end in scene.exits if end.code > 0 and end.code not in TOLD_TO_STOP}
+    return len(relation.ranks) > 1 and rank in relation.ranks and rank in ended
 
 
 def _local(scene: Scene, began: Began) -> Iterable[Relation]:

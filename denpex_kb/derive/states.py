@@ -27,7 +27,7 @@ def rank_states(
     Absence is evidence only with an expectation and with coverage: a rank of which the input holds nothing at all is
     unknown, never silent.
     """
-    missing = relations.get("missing-reporter")
+    missing = _missing(scene, relations)
     everyone = set(scene.ranks.known) | set(range(scene.ranks.world_size or 0))
     began_ranks = set(began.initiating.ranks) if began.initiating is not None and not began.everyone else set()
     proofs = _Proofs(scene, began, missing, seen, rules)
@@ -39,9 +39,15 @@ def rank_states(
 
 def silent_ranks(scene: Scene, relations: Mapping[str, Relation]) -> tuple[int, ...]:
     """Return the ranks that should have reported, could have been seen, and did not."""
-    missing = relations.get("missing-reporter")
+    missing = _missing(scene, relations)
     known = set(scene.ranks.known)
     return tuple(rank for rank in missing.ranks if rank in known) if missing is not None else ()
+
+
+def _missing(scene: Scene, relations: Mapping[str, Relation]) -> Relation | None:
+    """Return who did not report, also where the failure explains it, so that it is no relation of the failure."""
+    held = relations.get("missing-reporter")
+    return held or next((relation for relation in scene.relations if relation.name == "missing-reporter"), None)
 
 
 class _Proofs:

@@ -140,3 +140,31 @@ def test_the_rank_with_other_counts_than_all_others_differs() -> None:
     )
 
     assert tell(*reports).rank == 3
+
+
+def test_a_report_of_a_desync_names_who_was_late_though_it_follows_the_time_out() -> None:
+    told = tell(
+        *(timeout(rank, 600) for rank in range(3)),
+        "[rank0]:[E1103 12:10:01.500000 ProcessGroupNCCL.cpp:1580] [PG 0 Rank 0] \t - To our best knowledge, the "
+        "lagging/dead/mismatched ranks that caused the desync are:",
+        "\t   - [1] finished collective #89, but didn't join collective #90 (count from 1)",
+        "\t - Snapshot of ranks' latest states:",
+        "\t   - [0, 2] joined but didn't finish collective #90: ALLREDUCE",
+    )
+    assert told.rank == 1
+
+
+def test_ranks_that_fall_silent_after_an_exception_are_no_lost_node() -> None:
+    told = tell(comm(0, 8), raised("KeyError: 'x'", 5), *(timeout(rank, 600) for rank in (0, 1, 2, 3, 4)))
+
+    assert told.rank == 5
+    assert "missing-reporter" not in told.relations
+
+
+def test_a_pod_is_the_host_whose_ranks_it_shows() -> None:
+    lines = [comm(rank, 4, "gpu-01" if rank < 2 else "gpu-02", rank % 2) for rank in (0, 1, 3)]
+    failed = "E1103 12:00:01.5 4100 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
+    own = f"{timeout(2, 600)}\n{failed}local_rank: 1 (pid: 9) of binary: p\n"
+
+    (told,) = attempts_of(**{"train_log": "\n".join(lines) + "\n", "run-worker-0_log": own})
+    assert [rank for rank, _ in told.scene.exits] == [3]
