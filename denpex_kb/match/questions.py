@@ -31,7 +31,7 @@ _WEIGHTS = {
     "decisive": 10.0,
     "strong": 3.0,
 }
-_CEILING = 0.86  # a few words never reach the confidence of a log
+_CEILING = 0.89  # a few words never reach the confidence of a log
 _QUOTED_CEILING = 0.95
 # How likely an answer is right by its score and its lead over the next one: fitted on the development questions and the
 # entries' own.
