@@ -231,6 +231,32 @@ def test_several_ranks_are_named_as_a_span() -> None:
     assert spans(range(0, 40, 2), most=3) == "0, 2, 4, … (20 in all)"
 
 
+@pytest.mark.parametrize("columns", [60, 100])
+def test_an_entry_is_readable_and_its_addresses_are_whole_at_any_width(run: Callable[..., Ran], columns: int) -> None:
+    """A list's further lines stand under its text; a broken address cannot be opened."""
+    lines = run("show", "nccl-ib-memlock", columns=columns).out.splitlines()
+
+    assert "  https://github.com/NVIDIA/nccl/blob/v2.27.3-1/src/misc/ibvwrap.cc" in lines
+    items = [(line, lines[at + 1]) for at, line in enumerate(lines) if line.startswith("    - ")]
+    assert items
+    assert all(not after.strip() or after[:6] in ("    - ", " " * 6) for _, after in items)
+
+
+def test_boxes_of_a_checklist_hang(run: Callable[..., Ran]) -> None:
+    lines = run("checklist", "deepspeed-zero3-conditional-module-skip", columns=60).out.splitlines()
+
+    boxes = lines[lines.index("", 1) :]
+    assert all(line.startswith(("[ ] ", " " * 7)) for line in boxes if line)
+
+
+def test_one_kind_of_collateral_left_is_no_plural(run: Callable[..., Ran]) -> None:
+    folder = Path(__file__).parent / "corpus/dev/inputs/multinode-rank3-error-node1"
+
+    said = run("diagnose", str(folder)).out
+
+    assert "and 1 more kind\n" in said
+
+
 def test_a_question_without_its_command_is_told_where_to_go(run: Callable[..., Ran], tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     log.write_text("step 1\n")

@@ -61,6 +61,29 @@ def test_only_pieces_that_an_entry_speaks_of_are_given_as_its_words(kb: Knowledg
     assert "zebra" not in said
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("NCCL timeout on 2 of 8 nodes", "nccl timeout"),
+        ("gpu fell off the bus", "fell off the bus"),
+        ("训练时通信超时", "通信超时"),
+    ],
+)
+def test_the_words_of_an_answer_are_those_of_the_question(kb: KnowledgeBase, question: str, said: str) -> None:
+    """A word that stands for its like in the index is nothing that anybody wrote; "on" tells nothing."""
+    words = [item.text for found in kb.ask(question).hypotheses[:3] for item in found.evidence if item.what == "words"]
+
+    assert said in words
+    assert all(word in question.lower() for word in words)
+    assert "on" not in words
+
+
+def test_a_number_that_is_named_decides(kb: KnowledgeBase) -> None:
+    found = kb.ask("Xid 79 in dmesg").hypotheses
+
+    assert [item.id for item in found[:1]] == ["gpu-xid-79-fell-off-bus"]
+
+
 def test_a_word_that_no_entry_holds_lowers_the_share_of_every_entry(kb: KnowledgeBase) -> None:
     plain, strange = held(kb, "nccl timeout"), held(kb, "nccl timeout zyxwv")
 

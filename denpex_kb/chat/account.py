@@ -105,7 +105,7 @@ def _second(found: Hypothesis, best: Hypothesis, section: Section) -> None:
     said = f"It is possible ({percent(found.confidence)}), but {best.id} fits better ({percent(best.confidence)})."
     section.line(said)
     if found.sign:
-        section.line(f"It would be this one if {found.sign}".replace("`", ""))
+        section.line(f"Its own sign: {found.sign}".replace("`", ""))
     for item in found.against:
         section.line(f"against: {hide_secrets(item.text)}", "warn")
 

@@ -246,7 +246,7 @@ class CaseReader:
             if not fact.name.endswith(".version"):
                 concepts.setdefault((fact.name, fact.value), Concept(fact.name, fact.value, str(fact.value)))
         words = dict.fromkeys((*own.words, *(word for _, word in known)))
-        return Reading(tuple(concepts.values()), tuple(words), troubled=True)
+        return Reading(tuple(concepts.values()), tuple(words), troubled=True, spoken=own.spoken)
 
     def _led(self, diagnosis: Diagnosis, view: View, hits: Hits, told: Sequence[Told], facts: FactSet) -> Diagnosis:
         """Name what the answers point to; where nothing was answered, the matcher has the word."""

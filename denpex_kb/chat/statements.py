@@ -36,6 +36,7 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
     said: list[_Said] = []
     words: dict[str, None] = {}
     faint: dict[str, None] = {}
+    spoken: dict[str, str] = {}
     troubled = wondering = False
     corrected: list[tuple[str, str]] = []
     size = 0
@@ -48,6 +49,7 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
             fresh += [_Said(number, _version(fact), "question") for fact in named_versions(text)]
             words.update(dict.fromkeys(reading.words))
             faint.update(dict.fromkeys(reading.faint))
+            spoken.update(reading.spoken)
             troubled, wondering = troubled or reading.troubled, wondering or reading.wondering
             corrected += reading.corrected
             _replace(said, fresh, sets)
@@ -69,7 +71,10 @@ def collect_statements(told: Sequence[Told], index: Index) -> Statements:
     # a version is a fact and no concept: entries are not searched by numbers
     searched = tuple(concept for concept in concepts.values() if not concept.fact.endswith(".version"))
     return Statements(
-        Reading(searched, tuple(words), tuple(corrected), tuple(faint), troubled, wondering), facts, explicit, size
+        Reading(searched, tuple(words), tuple(corrected), tuple(faint), troubled, wondering, spoken),
+        facts,
+        explicit,
+        size,
     )
 
 

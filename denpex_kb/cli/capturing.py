@@ -17,11 +17,13 @@ def capture(
     into: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="The folder to write; denpex-capture-TIME when left out.")
     ] = None,
-    pid: Annotated[list[int] | None, typer.Option(help="Only this process; may be repeated.")] = None,
+    pid: Annotated[list[int] | None, typer.Option(metavar="PID", help="Only this process; may be repeated.")] = None,
     slurm_job: Annotated[str | None, typer.Option(metavar="JOB", help="The nodes of a Slurm job.")] = None,
-    host: Annotated[list[str] | None, typer.Option(help="A machine, by ssh; may be repeated.")] = None,
-    pod: Annotated[list[str] | None, typer.Option(help="A pod, by kubectl exec; may be repeated.")] = None,
-    namespace: Annotated[str | None, typer.Option(help="The pods' namespace.")] = None,
+    host: Annotated[list[str] | None, typer.Option(metavar="HOST", help="A machine, by ssh; may be repeated.")] = None,
+    pod: Annotated[
+        list[str] | None, typer.Option(metavar="POD", help="A pod, by kubectl exec; may be repeated.")
+    ] = None,
+    namespace: Annotated[str | None, typer.Option(metavar="NAME", help="The pods' namespace.")] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="After which a node counts as silent.")] = 120.0,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:

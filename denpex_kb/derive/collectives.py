@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from denpex_kb.derive.events import Event
 from denpex_kb.derive.ranks import Ranks
+from denpex_kb.model.display import spans
 from denpex_kb.model.events import Seen
 
 _BARRIERS = frozenset({"BARRIER"})
@@ -16,6 +17,7 @@ _ONE_SIDED = frozenset({"BROADCAST", "SCATTER", "GATHER"})  # no step of trainin
 _GATHERS = frozenset({"ALLGATHER", "_ALLGATHER_BASE"})
 _SCATTERS = frozenset({"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE"})
 _MANY = 3  # reporters from which on a gap between their numbers tells
+_NAMED = 6  # spans of ranks
 _SETTLED = 0.5  # of the expected reporters, below which those that are missing say little
 
 
@@ -363,6 +365,5 @@ def _is_default(hang: Hang, ranks: Ranks) -> bool:
 
 
 def rank_list(ranks: Sequence[int]) -> str:
-    """Name some ranks in a sentence: `rank 3`, `ranks 3, 5`."""
-    named = ", ".join(map(str, ranks[:6])) + (", ..." if len(ranks) > 6 else "")
-    return f"rank{'s' * (len(ranks) != 1)} {named}"
+    """Name some ranks in a sentence: `rank 3`, `ranks 3, 5-9`."""
+    return f"rank{'s' * (len(ranks) != 1)} {spans(ranks, _NAMED)}"

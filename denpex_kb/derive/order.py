@@ -109,14 +109,15 @@ def choose(candidates: Sequence[Event], clocks: Clocks) -> Event | None:
     held = [event for event in candidates if not _stale(event, candidates)]
     if not held:
         return None
-    first = min(held, key=lambda event: _when(event, held))
+    one = _one_output(held)
+    first = min(held, key=lambda event: _when(event, one=one))
     if first.kind == "mismatch":
         # it locates; what one of the ranks that it names raised itself explains
         own = [event for event in held if event.kind in ("exception", "crash") and event.rank in first.ranks]
         if own:
-            return min(own, key=lambda event: _when(event, held))
+            return min(own, key=lambda event: _when(event, one=one))
     together = [event for event in held if event is first or _contemporary(event, first, clocks)]
-    return min(together, key=lambda event: (_STRENGTH[event.kind], *_when(event, held)))
+    return min(together, key=lambda event: (_STRENGTH[event.kind], *_when(event, one=one)))
 
 
 def stale_records(events: Iterable[Event], chosen: Event | None) -> set[tuple[str, int]]:
@@ -126,8 +127,9 @@ def stale_records(events: Iterable[Event], chosen: Event | None) -> set[tuple[st
     return {(event.line.file, event.line.number) for event in events if _stale(event, (chosen,))}
 
 
-def _when(event: Event, among: Sequence[Event]) -> tuple[float, int, int]:
-    if _one_output(among):
+def _when(event: Event, *, one: bool) -> tuple[float, int, int]:
+    """Order an event among others: by lines alone where all of them are on one output."""
+    if one:
         return 0.0, event.line.number, 0
     best = event.span.best if event.span is not None else float("inf")
     return best, event.line.number, event.rank if event.rank is not None else -1

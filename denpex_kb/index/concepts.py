@@ -72,6 +72,7 @@ class Reading(Struct, frozen=True):
     faint: tuple[str, ...] = ()  # words of nearly every question
     troubled: bool = False  # some word says that something is wrong
     wondering: bool = False  # it begins as those do who want to know something
+    spoken: dict[str, str] = {}  # a word that stands for others → how the text says it
 
 
 def token(fact: str, value: FactValue) -> str:
@@ -225,7 +226,8 @@ class Reader:
         lexicon = self._lexicon
         found = _Found()
         lowered = self._without_spaceless(text.lower(), found)
-        left = [word for word in self._same_in(text.lower()) if word not in lexicon.ignore]
+        spoken = {word: phrase for word, phrase in self._same_in(text.lower()).items() if word not in lexicon.ignore}
+        left = list(spoken)
         faint: list[str] = []
         words, corrected = self._spelt(tokens(lowered), known)
         troubled = self._troubled(text)
@@ -239,6 +241,7 @@ class Reader:
                 troubled = troubled or not lexicon.trouble.isdisjoint(words[at : at + size])
             if same_as is not None:
                 if same_as not in lexicon.ignore:
+                    spoken.setdefault(same_as, phrase)
                     (faint if same_as in lexicon.faint else left).append(same_as)
             elif phrase in lexicon.phrases or phrase in lexicon.ignore:
                 pass
@@ -255,6 +258,7 @@ class Reader:
             tuple(dict.fromkeys(faint)),
             troubled,
             any(phrase in spaced for phrase in lexicon.wondering),
+            spoken,
         )
 
     def _troubled(self, text: str) -> bool:
@@ -304,11 +308,12 @@ class Reader:
             at += size
         return result, frozenset(concept.token for concept in found.concepts.values())
 
-    def _same_in(self, lowered: str) -> list[str]:
-        """Return the canonical words of phrases in scripts that write no spaces."""
+    def _same_in(self, lowered: str) -> dict[str, str]:
+        """Return the canonical words of phrases in scripts that write no spaces, with the phrases."""
         if lowered.isascii():
-            return []
-        return [self._lexicon.same_substrings[phrase] for phrase in self._same_substrings if phrase in lowered]
+            return {}
+        same = self._lexicon.same_substrings
+        return {same[phrase]: phrase for phrase in reversed(self._same_substrings) if phrase in lowered}
 
     def _longest_phrase(self, words: list[str], at: int) -> tuple[int, str]:
         """Return the longest known phrase that begins here; the word alone where none does."""

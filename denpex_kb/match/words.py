@@ -45,6 +45,7 @@ class Item(Struct, frozen=True):
     terms: tuple[str, ...]  # the first one, or what follows from it
     said: str
     weight: float
+    faint: bool = False  # a word of nearly every question
 
 
 class Likeness(Struct, frozen=True):
@@ -75,7 +76,8 @@ def items_of(reading: Reading, index: Index) -> list[Item]:
     for word, term in words.items():
         # A word that no entry holds is still something the question is about, and no entry speaks of it.
         weight = worth(term) if term in known else _ELSEWHERE if word in elsewhere else _UNHEARD
-        items.append(Item((term,), word, weight * (_FAINT if word in faint else 1.0)))
+        said = reading.spoken.get(word, word)
+        items.append(Item((term,), said, weight * (_FAINT if word in faint else 1.0), word in faint))
     return [item for item in items if item.weight > 0]
 
 
@@ -132,15 +134,15 @@ def place(parts: int) -> float:
 
 
 def spoken_of(entry: int, items: Iterable[Item], index: Index) -> tuple[str, ...]:
-    """Return the pieces of a question that an entry, given by number, speaks of."""
+    """Return the pieces of a question that an entry, given by number, speaks of; faint words only where no other is."""
+    items = list(items)
     postings = index.postings(term for item in items for term in item.terms)
-    return tuple(
-        dict.fromkeys(
-            item.said
-            for item in items
-            if any((posting := postings.get(term)) is not None and _holds(posting, entry) for term in item.terms)
-        )
-    )
+    held = [
+        item
+        for item in items
+        if any((posting := postings.get(term)) is not None and _holds(posting, entry) for term in item.terms)
+    ]
+    return tuple(dict.fromkeys([item.said for item in held if not item.faint] or [item.said for item in held]))
 
 
 def _holds(posting: Posting, entry: int) -> bool:

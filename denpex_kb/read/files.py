@@ -122,8 +122,12 @@ def _walk(root: Path, notes: list[str]) -> list[InputFile]:
                 return found
             found.append(InputFile(path, one_line(str(path.relative_to(root))), named=False))
     if others:
-        notes.append(f"{one_line(str(root))}: {others} file{'s' * (others != 1)} that hold no logs passed over")
+        notes.append(f"{one_line(str(root))}: {_no_logs(others)}")
     return found
+
+
+def _no_logs(files: int) -> str:
+    return "1 file that holds no log passed over" if files == 1 else f"{files} files that hold no logs passed over"
 
 
 class Part(Struct, frozen=True):
@@ -170,7 +174,7 @@ def _logs(members: Iterable[Member], name: str, notes: list[str]) -> Iterator[Pa
         else:
             yield Part(member.name, False, member.chunks)
     if others:
-        notes.append(f"{name}: {others} file{'s' * (others != 1)} that hold no logs passed over")
+        notes.append(f"{name}: {_no_logs(others)}")
 
 
 def read_chunks(path: Path, notes: list[str]) -> Iterator[bytes]:

@@ -31,7 +31,8 @@ def box_text(number: int, box: Box, paper: Paper) -> None:
     at_end = box.command is not None and text.rstrip(" .").endswith(f"`{box.command}`")
     if at_end:
         text = text.rstrip(" .").removesuffix(f"`{box.command}`").rstrip(" :.") + "."
-    paper.line(f"{_SIGNS[box.state]} {number}. {_plain(text)}")
+    head = f"{_SIGNS[box.state]} {number}. "
+    paper.line(head + _plain(text), hang=len(head))
     if box.command and at_end:
         paper.raw("        " + paper.paint(printable(box.command), "code"))
 

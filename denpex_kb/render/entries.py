@@ -33,11 +33,12 @@ def entry_text(entry: Entry, paper: Paper) -> str:
             paper.blank()
         else:
             bullet = re.match(r"^\s*(?:[-*]|\d+\.) (?:\[[ x]\] )?", line)
-            paper.line(_plain(line.strip()), "plain", 4 if bullet else 2)
+            hang = len(bullet.group().lstrip()) if bullet else 0
+            paper.line(_plain(line.strip()), "plain", 4 if bullet else 2, hang)
     paper.blank()
     paper.line("References", "bold")
     for reference in meta.references:
-        paper.line(f"{reference.url}", "link", 2)
+        paper.raw("  " + paper.paint(printable(reference.url), "link"))  # whole, so that it can be opened
         paper.line(reference.establishes, "dim", 4)
     paper.line(f"Verified: {meta.verified.how}, {meta.verified.when}: {meta.verified.what}", "dim", 2)
     return paper.text()

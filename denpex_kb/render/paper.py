@@ -49,9 +49,9 @@ class Paper:
         if self._lines and self._lines[-1]:
             self._lines.append("")
 
-    def line(self, text: str, tone: Tone = "plain", indent: int = 0) -> None:
-        """Write one wrapped paragraph."""
-        for part in self._wrap(printable(text), indent):
+    def line(self, text: str, tone: Tone = "plain", indent: int = 0, hang: int = 0) -> None:
+        """Write one wrapped paragraph; its further lines stand `hang` columns to the right."""
+        for part in self._wrap(printable(text), indent, hang):
             self._lines.append(" " * indent + self.paint(part, tone))
 
     def raw(self, text: str) -> None:

@@ -316,14 +316,15 @@ def _collateral(diagnosis: Diagnosis, paper: Paper, most: int) -> None:
     for item in diagnosis.collateral[:most]:
         section.line(_folded(item), "dim")
     if len(diagnosis.collateral) > most:
-        section.line(f"and {len(diagnosis.collateral) - most} more kinds", "dim")
+        left = len(diagnosis.collateral) - most
+        section.line(f"and {left} more kind{'s' * (left > 1)}", "dim")
     paper.blank()
 
 
 def _folded(item: Collateral) -> str:
     who = f"rank{'s' * (len(item.ranks) > 1)} {spans(item.ranks, _MOST_SPANS)}: " if item.ranks else ""
     times = f" × {item.count}" if item.count > 1 else ""
-    return f"{who}{item.event}{times}, first {one_line(item.first.file)}:{item.first.line}: {item.because}"
+    return f"{who}{item.event}{times}, first {one_line(item.first.file)}:{item.first.line}: {_plain(item.because)}"
 
 
 def _attempts(diagnosis: Diagnosis, paper: Paper) -> None:

@@ -238,7 +238,7 @@ def test_what_an_archive_holds_beside_logs_is_passed_over(tmp_path: Path) -> Non
     parts, notes = opened(tmp_path / "x.tar")
 
     assert list(parts) == ["x.tar!/rank0.log"]
-    assert notes == ["x.tar: 1 file that hold no logs passed over"]
+    assert notes == ["x.tar: 1 file that holds no log passed over"]
 
 
 def test_an_encrypted_zip_is_named(tmp_path: Path) -> None:
