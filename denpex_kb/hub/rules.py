@@ -63,6 +63,7 @@ def rules_json(library: Library, known: dict[str, tuple[str, ...]]) -> bytes:
             "initiatingPlace": weights.INITIATING_PLACE,
             "elsewhere": weights.ELSEWHERE,
             "child": weights.CHILD,
+            "explained": weights.EXPLAINED,
             "tier": weights.TIER,
             "matched": weights.MATCHED,
         },

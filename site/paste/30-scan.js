@@ -66,6 +66,7 @@ class Scan {
     this.seen = [];
     this.facts = [];
     this.progress = [];
+    this.ranks = new Set();
     this.counts = new Map();
     this.line = 1;
     this.decoder = new TextDecoder("utf-8");
@@ -94,7 +95,7 @@ class Scan {
         for (const index of out[state]) wanted.add(index);
       }
       if (byte === 10) {
-        if (wanted !== null || always.length) this.matched(bytes.subarray(start, at), wanted ?? always);
+        if (wanted !== null || always.length) this.matched(bytes.subarray(start, at), wanted ?? always, bytes, at + 1);
         wanted = null;
         state = 0;
         start = at + 1;
@@ -102,7 +103,7 @@ class Scan {
       }
     }
     if (start < size) {
-      if (wanted !== null || always.length) this.matched(bytes.subarray(start, size), wanted ?? always);
+      if (wanted !== null || always.length) this.matched(bytes.subarray(start, size), wanted ?? always, bytes, size);
       this.line++;
     }
   }
@@ -118,7 +119,7 @@ class Scan {
     while (this.tail.length > 1 && this.tailBytes - this.tail[0].length > 2 * TAIL) this.tailBytes -= this.tail.shift().length;
   }
 
-  matched(raw, indices) {
+  matched(raw, indices, bytes, below) {
     const text = cleanLine(this.decoder.decode(raw.length > 4 * CLIP ? raw.subarray(0, 4 * CLIP) : raw));
     let line = null;
     const kept = [];
@@ -133,11 +134,53 @@ class Scan {
       if (pattern.target === "fact") this.fact(pattern, match, line);
       else if ((pattern.kept = (pattern.kept ?? 0) + 1) <= KEEP) kept.push(match);
     }
+    if (kept.some(({ pattern }) => this.rules.quoting.has(pattern))) {
+      for (const match of this.acrossLines(line, new Set(indices), this.below(bytes, below, line))) {
+        if (this.rules.patterns[match.pattern].target === "fact") this.fact(this.rules.patterns[match.pattern], match, line);
+        else kept.push(match);
+      }
+    }
     if (kept.length) this.seen.push({ line, matches: kept, block: -1 });
+  }
+
+  // What an exception's message matches only where the lines that it was broken into are joined.
+  acrossLines(line, known, following) {
+    const parts = wrappedParts(line.text, following), found = new Map();
+    for (const [text, seams] of parts.length > 1 ? joinedParts(parts) : []) {
+      for (const index of this.literalsIn(text)) {
+        if (known.has(index) || found.has(index)) continue;
+        const match = this.check(index, text, text);
+        const place = match === null ? null : this.rules.patterns[index].regex.exec(text);
+        const end = place === null ? 0 : place.index + place[0].length;
+        if (place !== null && seams.some((seam) => place.index < seam && seam < end)) found.set(index, match);
+      }
+    }
+    return found.values();
+  }
+
+  literalsIn(text) {
+    const { next, out, always } = this.rules.automaton, found = new Set(always);
+    let state = 0;
+    for (const byte of new TextEncoder().encode(text)) {
+      state = next[state * 256 + byte];
+      for (const index of out[state] ?? []) found.add(index);
+    }
+    return [...found].sort((left, right) => left - right);
+  }
+
+  // The messages below a line, as far as no prefix says that they are another process's.
+  *below(bytes, from, own) {
+    const lines = this.decoder.decode(bytes.subarray(from, from + 4 * MOST_TEXT)).split("\n").slice(0, MOST_LINES + 1);
+    for (const raw of lines) {
+      const line = this.read(cleanLine(raw), 0);
+      if (["rank", "localRank", "task", "pid"].some((name) => line[name] !== null && line[name] !== own[name])) return;
+      yield line.text;
+    }
   }
 
   read(text, number) {
     const prefix = this.prefixes.read(text);
+    if (prefix.rank !== undefined) this.ranks.add(prefix.rank);
     return {
       number,
       file: this.name,
@@ -194,6 +237,6 @@ class Scan {
       }
       if (matches.length) this.progress.push({ line, matches, block: -1 });
     });
-    return { seen: this.seen, progress: this.progress, facts: this.facts, lines: total };
+    return { seen: this.seen, progress: this.progress, facts: this.facts, ranks: this.ranks, lines: total };
   }
 }

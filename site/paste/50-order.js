@@ -1,9 +1,6 @@
-// What began it: blocks of tracebacks, attempts, the first line of the strongest class.
-const CLASSES = ["hardware", "kernel", "scheduler", "exception", "crash", "mismatch"];
-const FOLLOWS = new Set(["collateral", "teardown", "summary"]);
-const NOISE = /0x[0-9a-fA-F]+|\d+|'[^']{1,80}'|"[^"]{1,80}"|\/[\w./-]+/g;
-const TOLD_TO_STOP = new Set(["0", "-15", "15", "143", "-2", "130"]);
+// The order of the lines: whose they are, blocks of tracebacks, attempts, what progress overtook.
 const SAME_RESTART_LINES = 60;
+const LONGEST_IGNORED = 60, AT_ONCE = 3, AT_ONCE_AMONG_OTHERS = 12; // lines from where the interpreter says that it ignores a traceback
 
 function identity(line) {
   if (line.rank !== null) return `rank ${line.rank}`;
@@ -57,12 +54,13 @@ function assignRanks(reading, rules) {
     else if (line.task !== null) line.rank = taskIsRank ? line.task : null;
     else line.rank = line.groupRank;
   }
+  return { pids, taskIsRank, oneHost: hosts.size <= 1 };
 }
 
 function groupBlocks(reading, rules) {
   let number = 0, process = null, dump = false;
   let open = new Map();
-  const closed = new Map(), joined = new Set();
+  const closed = new Map(), joined = new Set(), ignored = new Map();
   for (const seen of reading.seen) {
     const kinds = marksOf(seen, rules);
     if (kinds.has("stack")) {
@@ -93,7 +91,25 @@ function groupBlocks(reading, rules) {
       closed.set(who, open.get(who));
       open.delete(who);
     }
+    if (unheeded(ignored, who, kinds, seen.line.number)) {
+      seen.matches = seen.matches.filter(({ pattern }) => rules.patterns[pattern].target !== "mark" || rules.patterns[pattern].name !== "exception");
+    }
   }
+}
+
+// Whether a line ends a traceback that the interpreter only reports: of a finaliser or a callback.
+function unheeded(ignored, who, kinds, number) {
+  if (kinds.has("ignored")) ignored.set(who, { from: number, headed: false });
+  const held = ignored.get(who);
+  if (held === undefined) return false;
+  const near = number - held.from <= (/^(file|host )/.test(who) ? AT_ONCE : AT_ONCE_AMONG_OTHERS);
+  if (kinds.has("traceback") && !held.headed) {
+    if (near) [held.from, held.headed] = [number, true];
+    else ignored.delete(who);
+  }
+  if (!kinds.has("exception") || !ignored.has(who)) return false;
+  ignored.delete(who);
+  return held.headed ? number - held.from <= LONGEST_IGNORED : near;
 }
 
 // Only the last attempt is diagnosed: what an earlier one died of was overcome or came again.
@@ -124,7 +140,7 @@ function stepOf(item, rules) {
   return null;
 }
 
-// Lines after which the run made progress are background.
+// Lines after which the run made progress are background; a bar of one process says nothing of an error of another.
 function overtakenLines(seen, progress, rules) {
   const byProcess = new Map(), all = [];
   const note = (item, step) => {
@@ -133,67 +149,28 @@ function overtakenLines(seen, progress, rules) {
     byProcess.get(who).push([item.line.number, step]);
     all.push([item.line.number, step]);
   };
-  for (const item of progress) note(item, stepOf(item, rules));
-  for (const item of seen) if (marksOf(item, rules).has("completion")) note(item, Infinity);
+  const several = seen.some((item) => item.line.rank !== null || ["summary", "teardown", "exit", "collateral"].some((name) => marksOf(item, rules).has(name)));
+  for (const item of progress) {
+    if (marksOf(item, rules).has("progress")) note(item, stepOf(item, rules));
+    else if (!several) note(item, null);
+  }
+  let ended = 0; // the line that says that the whole command ended well
+  for (const item of seen) {
+    if (!marksOf(item, rules).has("completion")) continue;
+    note(item, Infinity);
+    if (item.line.rank === null && markValues(item, rules).status === "0") ended = item.line.number;
+  }
   const overtaken = new Set();
   for (const { line } of seen) {
     const own = byProcess.get(identity(line)) ?? (line.rank === null ? all : []);
     const before = own.filter(([number, step]) => number < line.number && step !== null).map(([, step]) => step);
     const after = own.filter(([number]) => number > line.number).map(([, step]) => step);
     const stated = after.filter((step) => step !== null);
-    const advanced = stated.length ? Math.max(...stated) > Math.max(-1, ...before) : after.length > 1;
-    if (advanced) overtaken.add(line.number);
+    const highest = Math.max(...stated);
+    // a bar is drawn once more as it closes: one step may be the old
+    const stood = before.length || highest === Infinity ? Math.max(-1, ...before) : Math.min(...stated);
+    const advanced = stated.length ? highest > stood : after.length > 1;
+    if (advanced || line.number < ended) overtaken.add(line.number);
   }
   return overtaken;
-}
-
-function classify(seen, rules) {
-  const events = [];
-  for (const item of seen) {
-    const marks = item.matches.map((match) => rules.patterns[match.pattern]).filter((pattern) => pattern.target === "mark");
-    const values = markValues(item, rules);
-    const follows = marks.find((mark) => FOLLOWS.has(mark.name));
-    if (follows) {
-      events.push({ seen: item, kind: follows.name, name: follows.owner, values });
-      continue;
-    }
-    const byEntry = item.matches.some((match) => {
-      const pattern = rules.patterns[match.pattern];
-      return pattern.target === "signature" && rules.collateral.has(pattern.owner);
-    });
-    const rank = (mark) => (CLASSES.includes(mark.name) ? CLASSES.indexOf(mark.name) : CLASSES.length);
-    const chosen = marks.filter((mark) => CLASSES.includes(mark.name) || mark.name === "exit").sort((left, right) => rank(left) - rank(right))[0];
-    if (chosen) {
-      const kind = byEntry && (chosen.name === "exception" || chosen.name === "crash") ? "collateral" : chosen.name;
-      events.push({ seen: item, kind, name: chosen.owner, values });
-    }
-  }
-  return events;
-}
-
-function before(left, right) {
-  const strength = CLASSES.indexOf(left.kind) - CLASSES.indexOf(right.kind);
-  const order = left.seen.line.number - right.seen.line.number;
-  const both = ["exception", "crash"];
-  if (both.includes(left.kind) && both.includes(right.kind)) return order ? order < 0 : strength < 0;
-  return strength ? strength < 0 : order < 0;
-}
-
-const coreText = (text) => text.replace(NOISE, "N").slice(0, 200);
-const sameEvent = (left, right) => left.kind === right.kind && coreText(left.seen.line.text) === coreText(right.seen.line.text);
-
-function whoBegan(events, overtaken) {
-  const standing = events.filter((event) => !overtaken.has(event.seen.line.number));
-  const firsts = new Map();
-  for (const event of standing) {
-    if (!CLASSES.includes(event.kind)) continue;
-    const key = `${identity(event.seen.line)} ${event.kind}`;
-    if (!firsts.has(key)) firsts.set(key, event);
-  }
-  let chosen = null;
-  for (const event of firsts.values()) if (chosen === null || before(event, chosen)) chosen = event;
-  if (chosen === null) chosen = standing.find((event) => event.kind === "exit" && !TOLD_TO_STOP.has(event.values.exitcode ?? "0")) ?? null;
-  const alike = chosen === null ? [] : [...firsts.values()].filter((event) => sameEvent(event, chosen));
-  const collateral = standing.filter((event) => event.kind === "collateral" || event.kind === "teardown");
-  return { event: chosen, alike, collateral };
 }

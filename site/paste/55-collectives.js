@@ -2,7 +2,8 @@
 const ALL_ALIKE = 0.8; // of the ranks: then nobody began it alone
 const SETTLED = 0.5; // of the ranks that should report a time-out: then who did not is told by their silence
 
-function findRelations(events, began, reading, rules) {
+// The ranks whose watchdogs report a time-out, with the line of the first report of each; and their groups.
+function timeOuts(events) {
   const waiting = new Map(), first = (found, rank, item) => { if (!found.has(rank)) found.set(rank, item); };
   const groups = new Map(), groupOf = new Map();
   for (const { seen, kind, values } of events) {
@@ -15,8 +16,15 @@ function findRelations(events, began, reading, rules) {
     if (!groups.has(group)) groups.set(group, new Map());
     first(groups.get(group), rank, { seq: Number(values.seq), op: values.op, size: values.numel_in ?? "" });
   }
-  const known = new Set([...reading.seen, ...reading.progress].map((item) => item.line.rank).filter((rank) => rank !== null));
-  return new Set([...differing(groups), ...absent(events, waiting, known, reading.seen, rules), ...stuckWatchdog(events, waiting), ...raised(began, events, known, waiting)]);
+  return { waiting, groups };
+}
+
+function findRelations(events, began, { waiting, groups }, known, { seen, progress }, rules) {
+  const steps = progress.filter((item) => marksOf(item, rules).has("progress")).map((item) => item.line.number);
+  const told = steps.length ? ["steps-seen"] : [];
+  if (began.event !== null && steps.some((number) => number < began.event.seen.line.number)) told.push("steps-before");
+  told.push(...differing(groups), ...absent(events, waiting, known, seen, rules), ...stuckWatchdog(events, waiting), ...raised(began, events, known, waiting));
+  return new Set(began.killed ? [...told, "killed-first"] : told);
 }
 
 function differing(groups) {
@@ -71,13 +79,13 @@ function stuckWatchdog(events, waiting) {
 // An exception that one rank of several raised, or all of them alike.
 function raised({ event, alike, collateral }, events, known, waiting) {
   if (event === null) return [];
-  const own = new Set(alike.map((item) => item.seen.line.rank).filter((rank) => rank !== null));
-  const processes = new Set(alike.map((item) => identity(item.seen.line))).size;
+  const own = new Set(alike.flatMap((item) => item.ranks));
+  const processes = new Set(alike.map((item) => item.who)).size;
   const victims = events.some(({ seen, kind }) => kind === "collateral" && seen.line.rank !== null && !own.has(seen.line.rank));
   const everyone = Math.max(processes, own.size) > 1 && ["exception", "crash", "mismatch", "hardware"].includes(event.kind)
     && (own.size >= Math.max(2, ALL_ALIKE * known.size) || (event.kind === "exception" && !victims && !waiting.size && processes > 1));
   if (everyone) return ["all-ranks-fail-alike"];
   const several = known.size > 1 || collateral.length > 0;
-  const nameless = event.seen.line.rank === null && (alike.length > 1 || waiting.size > 0);
-  return event.kind === "exception" && several && !nameless && own.size < 2 ? ["local-exception"] : [];
+  const nameless = !event.ranks.length && (alike.length > 1 || waiting.size > 0);
+  return event.kind === "exception" && !event.follows && several && !nameless && own.size < 2 ? ["local-exception"] : [];
 }

@@ -27,7 +27,9 @@ function witnesses(rule, hits, facts, relations) {
 function combine(signature, found) {
   const members = signature.members.filter((name) => found.has(name)).map((name) => found.get(name));
   if (signature.body === "any_of" ? !members.length : members.length < signature.members.length) return null;
-  const forbidden = signature.forbidden.filter((name) => found.has(name)).flatMap((name) => found.get(name).lines);
+  const barred = signature.forbidden.filter((name) => found.has(name)).map((name) => found.get(name));
+  if (barred.some((item) => !item.lines.length)) return null; // a fact or a relation holds for the whole job
+  const forbidden = barred.flatMap((item) => item.lines);
   const lines = together(signature, members.map((member) => member.lines).filter((held) => held.length), forbidden);
   return lines === null ? null : { signature, lines };
 }
@@ -114,6 +116,19 @@ function independent(found, rule, overtaken, weights) {
   return [...best.values()].reduce((sum, weight) => sum + weight, 0);
 }
 
+// Several versions are named, and only some lie in the range.
+function undecided(condition, facts) {
+  if (condition.operator !== "in") return false;
+  const inside = facts.of(condition.fact).map((fact) => versionIn(spell(fact.value), condition.values[0]));
+  return inside.includes(true) && inside.includes(false);
+}
+
+// Lines that no progress followed stand in front: buffered output repeats some where they mean nothing.
+function standingFirst(hits, overtaken) {
+  const late = (item) => (overtaken.has(item.line.number) ? 1 : 0);
+  return new Map([...hits ?? []].map(([name, lines]) => [name, [...lines].sort((left, right) => late(left) - late(right))]));
+}
+
 function scoreRule(rule, hits, facts, relations, place, overtaken, weights) {
   const found = witnesses(rule, hits, facts, relations);
   const telling = found.filter((item) => item.signature.strength !== "part" && item.signature.body !== "fact");
@@ -121,7 +136,7 @@ function scoreRule(rule, hits, facts, relations, place, overtaken, weights) {
   let fits = 0, contradicted = null;
   const unknown = new Set();
   for (const [condition, wanted] of [...rule.requires.map((item) => [item, true]), ...rule.excludes.map((item) => [item, false])]) {
-    const verdict = holds(condition, facts);
+    const verdict = undecided(condition, facts) ? null : holds(condition, facts);
     if (verdict === null) {
       if (wanted) unknown.add(condition.fact);
     } else if (verdict === wanted) {
@@ -148,7 +163,7 @@ function rankEntries(hits, rules, facts, relations, place, overtaken) {
   const scored = [], ruledOut = [];
   for (const rule of rules.rules) {
     if (!hits.has(rule.id) && !rule.signatures.some((signature) => signature.body === "relation")) continue;
-    const item = scoreRule(rule, hits.get(rule.id) ?? new Map(), facts, relations, place, overtaken, weights);
+    const item = scoreRule(rule, standingFirst(hits.get(rule.id), overtaken), facts, relations, place, overtaken, weights);
     if (item === null) continue;
     if (item.contradicted) {
       if (item.odds > 0) ruledOut.push({ id: rule.id, title: rule.title, because: `${item.contradicted.name} = ${item.contradicted.value}`, line: item.contradicted.line });
@@ -157,11 +172,11 @@ function rankEntries(hits, rules, facts, relations, place, overtaken) {
   const byId = new Map(scored.map((item) => [item.rule.id, item]));
   for (const item of scored) {
     const parent = byId.get(item.rule.parent);
-    if (parent && confidence(item.odds) >= weights.matched) parent.odds = Math.min(parent.odds, item.odds - weights.child);
+    if (parent && confidence(item.odds) >= weights.matched) parent.odds = Math.min(parent.odds, item.odds - weights.child, weights.explained);
   }
   for (const level of [1, 2, 3, 4]) {
     const above = scored.filter((item) => tier(item) < level && confidence(item.odds) >= weights.matched).map((item) => item.odds);
-    if (above.length) for (const item of scored) if (tier(item) === level) item.odds = Math.min(item.odds, Math.max(...above) - weights.tier);
+    if (above.length) for (const item of scored) if (tier(item) === level) item.odds = Math.min(item.odds, Math.max(...above) - weights.tier, weights.explained);
   }
   scored.sort((left, right) => right.odds - left.odds || (left.rule.id < right.rule.id ? -1 : 1));
   const hypotheses = scored.map((item) => ({
@@ -175,9 +190,11 @@ function rankEntries(hits, rules, facts, relations, place, overtaken) {
     confidence: Math.min(confidence(item.odds), 0.98),
     evidence: shownEvidence(item.found),
   }));
+  const explained = confidence(weights.explained) - 0.01;
+  const good = (hypotheses[0]?.confidence ?? 0) >= weights.matched ? hypotheses.filter((item) => item.confidence >= explained) : [];
   return {
-    hypotheses: hypotheses.filter((item) => item.confidence >= weights.matched).slice(0, 8),
-    near: hypotheses.filter((item) => item.confidence >= 0.08 && item.confidence < weights.matched).slice(0, 4),
+    hypotheses: good.slice(0, 8),
+    near: hypotheses.filter((item) => item.confidence >= 0.08 && item.confidence < weights.matched && !good.includes(item)).slice(0, 4),
     ruledOut: ruledOut.slice(0, 4),
   };
 }

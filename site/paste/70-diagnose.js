@@ -7,7 +7,9 @@ function prepare(data) {
     ...data,
     patterns,
     late: patterns.flatMap((pattern, index) => (pattern.late ? [index] : [])),
+    quoting: new Set(patterns.flatMap((pattern, index) => (pattern.target === "mark" && ["exception", "quotes"].includes(pattern.name) ? [index] : []))),
     collateral: new Set(data.rules.filter((rule) => rule.role === "collateral").map((rule) => rule.id)),
+    decisiveOfCollateral: new Set(data.rules.filter((rule) => rule.role === "collateral").flatMap((rule) => rule.signatures.filter((item) => item.strength === "decisive").map((item) => `${rule.id} ${item.name}`))),
     automaton: new Literals(patterns),
     prefixReader: new PrefixReader(data.prefixes),
   };
@@ -15,14 +17,16 @@ function prepare(data) {
 
 function conclude(reading, rules, hung) {
   const facts = new Facts(reading.facts);
-  if (hung) facts.add({ name: "symptom", value: "hang", line: null, text: "" });
+  if (hung) for (const [name, value] of [["symptom", "hang"], ["progress", false]]) facts.add({ name, value, line: null, text: "" });
   deriveModelFacts(facts, rules);
   groupBlocks(reading, rules);
-  assignRanks(reading, rules);
+  const processes = assignRanks(reading, rules);
   const { seen, progress } = lastAttempt(reading, rules);
   const overtaken = overtakenLines(seen, progress, rules);
-  const events = classify(seen, rules);
-  const began = whoBegan(events, overtaken);
+  const known = new Set([...reading.ranks, ...[...seen, ...progress].map((item) => item.line.rank).filter((rank) => rank !== null)]);
+  const events = classify(seen, rules, processes);
+  const hang = timeOuts(events);
+  const began = whoBegan(events, overtaken, readExits(seen, rules, processes), Math.min(Infinity, ...hang.waiting.values()), known.size);
   const starts = [began.event, ...began.alike].filter(Boolean).map((event) => event.seen);
   const place = {
     known: starts.length > 0,
@@ -40,7 +44,7 @@ function conclude(reading, rules, hung) {
       names.get(pattern.name).push(item);
     }
   }
-  const ranked = rankEntries(hits, rules, facts, findRelations(events, began, { seen, progress }, rules), place, overtaken);
+  const ranked = rankEntries(hits, rules, facts, findRelations(events, began, hang, known, { seen, progress }, rules), place, overtaken);
   const ranks = new Set(seen.map((item) => item.line.rank).filter((rank) => rank !== null));
   const completed = !began.event && seen.some((item) => marksOf(item, rules).has("completion"));
   const first = began.event?.seen.line;

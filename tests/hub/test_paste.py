@@ -60,6 +60,74 @@ def test_the_page_agrees_with_the_command_line_on_single_files(site: Path, kb: K
     assert same / (same + len(other)) >= AGREEMENT, "\n".join(other)
 
 
+TIME_OUT = (
+    "[rank{0}]:[E1129 11:56:57.6 ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=28956, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600053 milliseconds "
+    "before timing out.\n"
+)
+LOGS = {
+    "an exception that another attempt overcame": (
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "train.py", line 19, in <module>\n'
+        "[rank0]: OSError: [Errno 5] Input/output error\n"
+        "[rank1]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer "
+        "[10.20.0.11]:3308. This is typically caused by a remote worker crashing.\n"
+        "E1130 22:42:01.4 16 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0 "
+        "(pid: 20) of binary: /usr/bin/python3\n"
+        "rank 0: starting at step 30\nrank 1: starting at step 30\nrank 1: finished\nrank 0: finished\nexit code 0\n"
+    ),
+    "a message that the launcher's label broke": (
+        "5: [rank5]:[E ProcessGroupNCCL.cpp:1414] [PG 0 Rank 5] Process group watchdog thread terminated with exception: "
+        "CUD\n"
+        "5: A error: unspecified launch failure\n" + "".join(f"{rank}: {TIME_OUT.format(rank)}" for rank in range(5))
+    ),
+    "a killed process that only its launcher names": (
+        "[1,0]<stdout>:Epoch 1/1\n[1,1]<stdout>:Epoch 1/1\n[1,7]<stdout>:Epoch 1/1\n"
+        "mpirun noticed that process rank 7 with PID 0 on node gpu-host-04 exited on signal 9 (Killed).\n"
+    ),
+    "an exit code after a time-out": (
+        "[rank0] Evaluation done, test CER: 25.80\n[rank0] process finished with exit code 0\n"
+        + TIME_OUT.format(1)
+        + "E0328 15:30:03.4 210 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -6) "
+        "local_rank: 1 (pid: 243) of binary: /usr/bin/python3\n"
+    ),
+    "a bar that is drawn once more as it closes": (
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 88, in <module>\n'
+        "    loss.backward()\n"
+        "RuntimeError: CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 15.78 GiB total capacity; 13.92 GiB "
+        "already allocated; 301.69 MiB free; 14.20 GiB reserved in total by PyTorch)\n"
+        "  0%|          | 2/4210 [00:11<6:36:11,  5.65s/it]\n"
+    ),
+    "an exception that the interpreter ignores": (
+        "[rank0]: Exception ignored in: <function Pool.__del__ at 0x7f>\n"
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "/usr/lib/python3.11/multiprocessing/pool.py", line 268, in __del__\n'
+        "[rank0]: AttributeError: 'NoneType' object has no attribute '_state'\n"
+        + TIME_OUT.format(0)
+        + TIME_OUT.format(1)
+    ),
+}
+
+
+@needs_node
+@pytest.mark.parametrize("what", LOGS)
+def test_the_page_orders_lines_as_the_command_line_does(
+    site: Path, kb: KnowledgeBase, tmp_path: Path, what: str
+) -> None:
+    """What began it, and what only follows, decide the answer: the page and the command line agree on it."""
+    log = tmp_path / "train.log"
+    log.write_text(LOGS[what], encoding="utf-8")
+    diagnosis = kb.diagnose(log)
+    wanted = [item.id for item in diagnosis.hypotheses] if diagnosis.recognised else []
+    answer = read_in_page(site, [log])[str(log)]["answer"]
+    assert isinstance(answer, dict)
+    assert [item["id"] for item in answer["hypotheses"]] == wanted
+    assert [item["confidence"] for item in answer["hypotheses"]] == pytest.approx(
+        [item.confidence for item in diagnosis.hypotheses[: len(wanted)]], abs=0.001
+    )
+
+
 @needs_node
 def test_every_pattern_can_be_read_by_javascript(site: Path) -> None:
     """Patterns, exclusions and prefixes compile in Node.js."""
