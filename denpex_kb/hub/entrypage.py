@@ -15,6 +15,7 @@ from denpex_kb.hub.fixes import ShownVariant, Tab, shown_variants, tabs_of
 from denpex_kb.hub.library import Library
 from denpex_kb.hub.references import ShownReference, shown_reference
 from denpex_kb.hub.samples import SampleFile
+from denpex_kb.hub.structured import structured_data
 from denpex_kb.hub.text import clipped, plain
 from denpex_kb.model.entry import ChecklistItem, Entry
 from denpex_kb.render.entries import entry_markdown
@@ -127,7 +128,7 @@ def entry_view(entry: Entry, library: Library, config: SiteConfig, sample: Seque
         parent=library.by_id.get(meta.specialises or ""),
         edit_url=edit_url(entry, library, config),
         report_url=f"{config.repository}/issues/new?title={meta.id}" if config.repository else "",
-        structured=_structured(entry, library, config, description),
+        structured=structured_data(entry, library, config, description),
     )
 
 
@@ -181,33 +182,3 @@ def _messages(entry: Entry) -> list[str]:
     held = [item for item in entry.meta.signatures if item.strength in order and item.examples]
     held.sort(key=lambda item: order[item.strength])
     return [item.examples[0].strip() for item in held[:4]]
-
-
-def _structured(entry: Entry, library: Library, config: SiteConfig, description: str) -> tuple[dict[str, object], ...]:
-    """Return JSON-LD: only what the page itself says."""
-    meta = entry.meta
-    article: dict[str, object] = {
-        "@context": "https://schema.org",
-        "@type": "TechArticle",
-        "headline": meta.title,
-        "description": description,
-        "keywords": ", ".join(meta.tags),
-        "dateModified": meta.verified.when.isoformat(),
-        "inLanguage": config.language,
-        "license": config.licence_url,
-        "citation": [reference.url for reference in meta.references],
-        "isPartOf": {"@type": "WebSite", "name": config.name},
-    }
-    if not config.base:
-        return (article,)
-    article["mainEntityOfPage"] = f"{config.base}/e/{meta.id}/"
-    crumbs = [(config.name, ""), (library.hub(meta.hub).title, f"hub/{meta.hub}/"), (meta.title, f"e/{meta.id}/")]
-    trail: dict[str, object] = {
-        "@context": "https://schema.org",
-        "@type": "BreadcrumbList",
-        "itemListElement": [
-            {"@type": "ListItem", "position": number, "name": name, "item": f"{config.base}/{path}"}
-            for number, (name, path) in enumerate(crumbs, 1)
-        ],
-    }
-    return article, trail

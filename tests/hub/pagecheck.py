@@ -30,7 +30,8 @@ class PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._script is not None:
             self.scripts.append(data)
-        self.text.append(data)
+        else:
+            self.text.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         self._script = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,40 @@ def test_a_hostile_entry_builds_a_harmless_page(build: Build, private: Path, tmp
         assert all(not (item.get("src") or "").startswith("x") for item in read.all("img")), page
         assert not any(link.lower().startswith(("javascript:", "data:")) for link in read.links), page
     assert not (tmp_path / "x").exists()
+
+
+BREAKS = [
+    "</script><script>alert(1)</script>",
+    "</SCRIPT ><script>alert(1)</script>",
+    "<!--<script>",
+    "]]><script>alert(1)</script>",
+    "--> &lt;/script&gt;",
+    '"}]}, {"@type": "Evil"',
+    "\u2028\u2029\u202e",
+]
+
+
+@pytest.mark.parametrize("text", BREAKS)
+def test_structured_data_cannot_be_left(build: Build, private: Path, tmp_path: Path, text: str) -> None:
+    """What closes an element, a comment or a CDATA section elsewhere stays inside a string of valid JSON."""
+    path = private / "deepspeed" / "our-xyzzy-fails.md"
+    entry = path.read_text(encoding="utf-8")
+    for place in ("Nobody said plugh.", '"xyzzy fails"', "1. Say it aloud."):
+        assert place in entry
+    quoted = json.dumps(f"xyzzy fails {text}")
+    entry = entry.replace("Nobody said plugh.", f"Nobody said plugh. `{text}`", 1)
+    entry = entry.replace('"xyzzy fails"', quoted).replace("1. Say it aloud.", f"1. Say it aloud. {text}")
+    path.write_text(entry, encoding="utf-8")
+    build()
+    page = tmp_path / "site" / "e" / "our-xyzzy-fails" / "index.html"
+    raw = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in raw
+    assert "]]>" not in raw
+    found = [json.loads(script) for script in read_page(page).scripts if script.strip()]
+    assert [data["@type"] for data in found] == ["TechArticle", "HowTo", "FAQPage", "BreadcrumbList"]
+    (question,) = found[2]["mainEntity"]
+    wanted = text if text.isprintable() else "\ufffd" * len(text)
+    assert f"xyzzy fails {wanted}" in (question["name"], *question["alternateName"])
 
 
 def test_a_sample_that_leads_out_of_the_catalog_is_not_published(build: Build, private: Path, tmp_path: Path) -> None:

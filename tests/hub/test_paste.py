@@ -77,8 +77,8 @@ LOGS = {
         "rank 0: starting at step 30\nrank 1: starting at step 30\nrank 1: finished\nrank 0: finished\nexit code 0\n"
     ),
     "a message that the launcher's label broke": (
-        "5: [rank5]:[E ProcessGroupNCCL.cpp:1414] [PG 0 Rank 5] Process group watchdog thread terminated with exception: "
-        "CUD\n"
+        "5: [rank5]:[E ProcessGroupNCCL.cpp:1414] [PG 0 Rank 5] Process group watchdog thread terminated with "
+        "exception: CUD\n"
         "5: A error: unspecified launch failure\n" + "".join(f"{rank}: {TIME_OUT.format(rank)}" for rank in range(5))
     ),
     "a killed process that only its launcher names": (

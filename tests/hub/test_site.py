@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urldefrag
 
 import pytest
@@ -139,13 +140,56 @@ def test_the_entry_page_holds_all_that_the_entry_says(site: Path, kb: KnowledgeB
         assert heading in text
 
 
+def structured(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the JSON-LD of a page by type."""
+    found = [json.loads(script) for script in page(path).scripts if script.strip()]
+    return {data["@type"]: data for data in found}
+
+
+def shown(path: Path) -> str:
+    """Return the text of a page, blanks as one."""
+    return " ".join("".join(page(path).text).split())
+
+
 def test_structured_data_is_json(site: Path) -> None:
     """The JSON-LD of an entry can be read and names the page."""
-    read = page(site / "e" / CENTRAL / "index.html")
-    data = [json.loads(script) for script in read.scripts if script.strip()]
-    assert data[0]["@type"] == "TechArticle"
-    assert data[0]["mainEntityOfPage"] == f"{BASE}/e/{CENTRAL}/"
-    assert data[1]["@type"] == "BreadcrumbList"
+    data = structured(site / "e" / CENTRAL / "index.html")
+    assert list(data) == ["TechArticle", "HowTo", "FAQPage", "BreadcrumbList"]
+    assert data["TechArticle"]["mainEntityOfPage"] == f"{BASE}/e/{CENTRAL}/"
+
+
+def test_the_how_to_has_the_steps_and_code_of_the_first_variant(site: Path, kb: KnowledgeBase) -> None:
+    """Every step and every snippet is one, in their order; a variant without steps is no how-to."""
+    seen = {True: 0, False: 0}
+    for summary in kb.entries():
+        first = kb.entry(summary.id).body.fix.variants[0]
+        data = structured(site / "e" / summary.id / "index.html")
+        assert ("HowTo" in data) == bool(first.steps), summary.id
+        seen[bool(first.steps)] += 1
+        if first.steps:
+            steps = data["HowTo"]["step"]
+            assert [step["position"] for step in steps] == list(range(1, len(steps) + 1))
+            assert len(steps) == len(first.steps) + len(first.snippets)
+            assert all(step["text"].strip() for step in steps)
+    assert seen[True] > 0
+
+
+def test_structured_data_says_only_what_the_page_shows(site: Path, kb: KnowledgeBase) -> None:
+    """Questions, answer, steps and code stand on the page in the same words."""
+    for summary in kb.entries():
+        path = site / "e" / summary.id / "index.html"
+        data, text = structured(path), shown(path)
+        (question,) = data["FAQPage"]["mainEntity"]
+        for asked in (question["name"], *question["alternateName"]):
+            assert " ".join(asked.split()) in text, summary.id
+        assert bare(question["acceptedAnswer"]["text"]) in bare(text), summary.id
+        for step in data.get("HowTo", {}).get("step", ()):
+            assert bare(step["text"]) in bare(text), (summary.id, step["text"])
+
+
+def bare(text: str) -> str:
+    """Leave out blanks, and what Markdown and highlighting put round words."""
+    return "".join(character for character in text if character not in " \n\t*`_\\")
 
 
 def test_sitemap_and_feed_are_whole(site: Path, kb: KnowledgeBase) -> None:
