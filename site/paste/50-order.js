@@ -1,5 +1,7 @@
 // The order of the lines: whose they are, blocks of tracebacks, attempts, what progress overtook.
 const SAME_RESTART_LINES = 60;
+const LAUNCHES = new Set(["torchrun-elastic-operator", "torchrun-omp-notice", "deepspeed-command", "srun-allocated", "ray-connected"]);
+const ENDS = ["summary", "exit", "scheduler"];
 const LONGEST_IGNORED = 60, AT_ONCE = 3, AT_ONCE_AMONG_OTHERS = 12; // lines from where the interpreter says that it ignores a traceback
 
 function identity(line) {
@@ -112,16 +114,27 @@ function unheeded(ignored, who, kinds, number) {
   return held.headed ? number - held.from <= LONGEST_IGNORED : near;
 }
 
+// A launcher that prints these has just been started: after a failure this is another attempt (a requeue, a shell loop).
+function launches(seen, rules) {
+  const owners = seen.matches.map((match) => rules.patterns[match.pattern]).filter((pattern) => pattern.target === "mark").map((pattern) => pattern.owner);
+  return owners.some((owner) => LAUNCHES.has(owner)) || !["0", "1"].includes(markValues(seen, rules).attempt ?? "0");
+}
+
 // Only the last attempt is diagnosed: what an earlier one died of was overcome or came again.
 function lastAttempt(reading, rules) {
   const cuts = [];
-  let previous = null;
+  let previous = null, ended = false; // the last line that announced a restart; whether a line ended the attempt since
   for (const seen of reading.seen) {
-    if (!marksOf(seen, rules).has("restart")) continue;
-    const number = seen.line.number;
-    if (previous !== null && number - previous <= SAME_RESTART_LINES) cuts[cuts.length - 1] = number;
-    else cuts.push(number);
-    previous = number;
+    const kinds = marksOf(seen, rules), { number } = seen.line;
+    const together = previous !== null && number - previous <= SAME_RESTART_LINES;
+    if (kinds.has("restart")) {
+      if (together) cuts[cuts.length - 1] = number;
+      else cuts.push(number);
+      [previous, ended] = [number, false];
+    } else if (ended && kinds.has("start") && launches(seen, rules)) {
+      cuts.push(number - 1);
+      [previous, ended] = [number, false];
+    } else if (ENDS.some((kind) => kinds.has(kind)) && !together) ended = true;
   }
   const cut = cuts.at(-1) ?? 0;
   const after = (item) => item.line.number > cut;

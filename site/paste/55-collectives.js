@@ -85,7 +85,7 @@ function raised({ event, alike, collateral }, events, known, waiting) {
   const everyone = Math.max(processes, own.size) > 1 && ["exception", "crash", "mismatch", "hardware"].includes(event.kind)
     && (own.size >= Math.max(2, ALL_ALIKE * known.size) || (event.kind === "exception" && !victims && !waiting.size && processes > 1));
   if (everyone) return ["all-ranks-fail-alike"];
-  const several = known.size > 1 || collateral.length > 0;
+  const several = Math.max(known.size - 1, ...known) > 0 || collateral.length > 0;
   const nameless = !event.ranks.length && (alike.length > 1 || waiting.size > 0);
   return event.kind === "exception" && !event.follows && several && !nameless && own.size < 2 ? ["local-exception"] : [];
 }

@@ -99,6 +99,23 @@ LOGS = {
         "already allocated; 301.69 MiB free; 14.20 GiB reserved in total by PyTorch)\n"
         "  0%|          | 2/4210 [00:11<6:36:11,  5.65s/it]\n"
     ),
+    "a failure of an earlier launch": (
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "train.py", line 12, in <module>\n'
+        "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.17 GiB. GPU 0 has a total capacity "
+        "of 79.11 GiB of which 312.62 MiB is free.\n"
+        "srun: error: node-1: task 0: Exited with exit code 1\n"
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being "
+        "overloaded, please further tune the variable for optimal performance in your application as needed.\n"
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "train.py", line 40, in <module>\n'
+        "[rank0]: RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+    ),
+    "one rank of which the number tells that there are others": (
+        "[rank3]: Traceback (most recent call last):\n"
+        '[rank3]:   File "/job/train.py", line 9, in <module>\n'
+        "[rank3]: UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position 3: invalid continuation byte\n"
+    ),
     "an exception that the interpreter ignores": (
         "[rank0]: Exception ignored in: <function Pool.__del__ at 0x7f>\n"
         "[rank0]: Traceback (most recent call last):\n"
