@@ -3,6 +3,7 @@
 DenpexError
 ├── UsageError            the arguments do not fit together
 ├── InputError            an input cannot be read at all
+├── OutputError           an answer cannot be written
 ├── UnknownEntryError     no entry has that id
 ├── CatalogError          catalog or kb files are wrong
 └── IndexUnusableError    no index could be opened, built or cached
@@ -21,6 +22,10 @@ class UsageError(DenpexError):
 
 class InputError(DenpexError):
     """An input cannot be read at all."""
+
+
+class OutputError(DenpexError):
+    """An answer cannot be written."""
 
 
 class UnknownEntryError(DenpexError):

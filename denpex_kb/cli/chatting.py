@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,7 +50,7 @@ def _first(start: list[str]) -> str:
     """Put the arguments together: paths are quoted again, words are joined."""
     import shlex
 
-    if start and all(Path(part).exists() for part in start):
+    if start and all(os.path.exists(part) for part in start):  # noqa: PTH110 (Path raises where words are too long)
         return shlex.join(start)
     return " ".join(start)
 
@@ -82,7 +83,9 @@ def _scripted(talk: Conversation, first: str, script: Path | None, colour: Colou
         else:
             inputs, cut = read_inputs(sys.stdin.buffer)
     except OSError as error:
-        raise InputError(f"{script}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{script or 'standard input'}: cannot be read: {error.strerror}") from error
+    if not first and not inputs:
+        raise InputError(f"{script or 'standard input'}: nothing is told in there; one input a line, or use a terminal")
     if cut:
         out(f"Only the first {MOST >> 20} MiB are read; for long logs: denpex diagnose PATH\n")
     for text, pasted in [*([(first, False)] if first else []), *inputs]:

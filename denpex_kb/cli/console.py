@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 from enum import StrEnum
 
+from denpex_kb.errors import OutputError
 from denpex_kb.model.display import printable_lines
 from denpex_kb.model.secrets import hide_secrets
 from denpex_kb.render.paper import Paper
@@ -50,14 +52,38 @@ def out(text: str, *, cleaned: bool = False) -> None:
     Args:
         text: what to print.
         cleaned: whether secrets are known to be hidden in it already.
+
+    Raises:
+        OutputError: nothing more can be written there, for instance to a full disk.
     """
     encoding = sys.stdout.encoding or "utf-8"
     if not cleaned:
         text = hide_secrets(text)  # what has slipped through is hidden here: no command prints a secret
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    try:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()  # here, where it can be told; at the end of the program nobody would hear of it
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        raise OutputError(f"the output cannot be written: {error.strerror}") from error
 
 
 def err(text: str) -> None:
-    """Print a line to standard error."""
+    """Print a line to standard error, where anybody listens."""
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write((hide_secrets(printable_lines(text)) + "\n").encode(encoding, "replace").decode(encoding))
+    line = (hide_secrets(printable_lines(text)) + "\n").encode(encoding, "replace").decode(encoding)
+    with contextlib.suppress(OSError):
+        sys.stderr.write(line)
+
+
+def drop_output() -> None:
+    """Let what is still held for standard output go nowhere, so that the end of the program does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_missing_streams() -> None:
+    """Put the empty device in the place of a standard stream that the caller has closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 (kept to the end)

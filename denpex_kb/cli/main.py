@@ -16,7 +16,7 @@ from denpex_kb.cli import kb as kb_commands
 from denpex_kb.cli import site as site_commands
 from denpex_kb.cli.capturing import capture
 from denpex_kb.cli.chatting import chat
-from denpex_kb.cli.console import Colour, Format, err, out, paper
+from denpex_kb.cli.console import Colour, Format, drop_output, err, open_missing_streams, out, paper
 from denpex_kb.cli.exits import Exit
 from denpex_kb.cli.options import Catalogs, ColourOption, FormatOption, QuietOption, complete_ids, open_kb
 from denpex_kb.cli.page import HtmlOption, OpenOption, page_target, write_page
@@ -49,6 +49,7 @@ class _State:
 
 def main() -> None:
     """Run the command line; every error becomes a message and an exit status."""
+    open_missing_streams()
     try:
         status = _wanted(sys.argv[1:])(prog_name="denpex", standalone_mode=False)  # an Exit comes back as its status
     except SystemExit:
@@ -104,7 +105,7 @@ def _report(error: BaseException) -> int:
         err("denpex: interrupted")
         return Exit.INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return Exit.RECOGNISED
     show = getattr(error, "format_message", None)
     if show is not None:  # click's usage errors, which know their own text

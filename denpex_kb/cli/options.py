@@ -54,6 +54,9 @@ def open_kb(catalogs: list[Path] | None) -> KnowledgeBase:
             raise UsageError(f"--catalog {folder}: no such folder; name the folder that holds the entries")
     folders, notices = configured_catalogs()
     folders += [Path(part) for part in os.environ.get("DENPEX_CATALOG", "").split(os.pathsep) if part]
+    notices += [
+        f"{folder}: no such folder of a private catalog; passed over" for folder in folders if not folder.is_dir()
+    ]
     kb = KnowledgeBase.open([*folders, *(catalogs or [])])
     for notice in (*notices, *kb.index.notices):
         err(f"denpex: {notice}")

@@ -15,7 +15,7 @@ import msgspec
 
 from denpex_kb.errors import IndexUnusableError, UnknownEntryError
 from denpex_kb.index.concepts import Lexicon, Reader
-from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources
+from denpex_kb.index.places import Sources, cache_folder, packaged_index, public_sources, temporary_cache
 from denpex_kb.index.textindex import Posting, Sentences
 from denpex_kb.model.entry import Entry, Summary
 from denpex_kb.model.kb import Kb
@@ -306,33 +306,59 @@ def _cached_index(sources: Sources, notices: list[str]) -> Index:
     import hashlib
 
     name = hashlib.sha256("\0".join(map(str, (sources.kb, *sources.catalogs))).encode()).hexdigest()[:16]
-    path = cache_folder() / f"index-{name}.sqlite"
-    if path.exists():
-        try:
-            index = Index(path, notices)
-            if index.meta("fingerprint") == sources.fingerprint():
-                _ = index.size, index.by_id  # a damaged file is noticed here, not in mid-answer
-                return index
-            index.close()
-        except _UNREADABLE:
-            notices.append(f"the index {path} was damaged or of another version; it was compiled anew")
+    file = f"index-{name}.sqlite"
+    path = cache_folder() / file
+    index = _fresh(path, sources, notices)
+    if index is not None:
+        return index
     from denpex_kb.index.build import build_index
 
     try:
         build_index(sources, path)
-    except (OSError, sqlite3.Error) as error:
-        raise IndexUnusableError(
-            f"cannot write the index {path}: {error}; set DENPEX_CACHE to a writable folder"
-        ) from error
+    except (OSError, sqlite3.Error) as error:  # a home whose quota is used up is no reason to give no answer
+        elsewhere = temporary_cache() / file
+        notices.append(
+            f"cannot write the index {path}: {error}; it is kept in {elsewhere.parent} (or set DENPEX_CACHE)"
+        )
+        index = _fresh(elsewhere, sources, notices)
+        if index is not None:
+            return index
+        path = elsewhere
+        try:
+            build_index(sources, path)
+        except (OSError, sqlite3.Error) as second:
+            raise IndexUnusableError(
+                f"cannot write the index {path}: {second}; set DENPEX_CACHE to a writable folder"
+            ) from second
     return Index(path, notices)
 
 
+def _fresh(path: Path, sources: Sources, notices: list[str]) -> Index | None:
+    """Open a compiled index if it is there, whole, and of these sources."""
+    if not path.exists():
+        return None
+    try:
+        index = Index(path, notices)
+        if index.meta("fingerprint") == sources.fingerprint():
+            _ = index.size, index.by_id  # a damaged file is noticed here, not in mid-answer
+            return index
+        index.close()
+    except _UNREADABLE:
+        notices.append(f"the index {path} was damaged or of another version; it was compiled anew")
+    return None
+
+
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old or the new one, never a part."""
+    """Write a file so that readers see the old or the new one, never a part; nothing is left where that fails."""
     import os
     import tempfile
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(data)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise

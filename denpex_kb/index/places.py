@@ -83,14 +83,17 @@ def packaged_index() -> Path | None:
 
 def cache_folder() -> Path:
     """Return a folder for compiled indexes: the user's cache, or a private temporary one where that is read-only."""
-    import tempfile
-
     import platformdirs
 
     wanted = os.environ.get("DENPEX_CACHE")
     folder = Path(wanted) if wanted else platformdirs.user_cache_path("denpex")
-    if _writable(folder):
-        return folder
+    return folder if _writable(folder) else temporary_cache()
+
+
+def temporary_cache() -> Path:
+    """Return a folder for compiled indexes in the temporary directory, which nobody else can write to."""
+    import tempfile
+
     fallback = Path(tempfile.gettempdir()) / f"denpex-{os.getuid()}"
     if _writable(fallback) and _is_private(fallback):
         return fallback

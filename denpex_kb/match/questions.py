@@ -71,6 +71,7 @@ class Answer(Struct, frozen=True):
     coverage: float
     scores: tuple[float, ...] = ()  # of each hypothesis, in nats
     recognised: bool = False  # the best entry speaks of what is asked
+    contradicted: bool = False  # an entry that a stated fact rules out would be recognised
     shadowed: bool = False  # an entry that a stated fact rules out fits clearly better than all that are left
 
 
@@ -137,6 +138,7 @@ def answer(
         coverage,
         scores=tuple(item.score for item in kept),
         recognised=bool(kept) and kept[0].score >= RECOGNISED and hypotheses[0].confidence >= _LEAST_SURE,
+        contradicted=bool(ruled_out) and ruled_out[0][0] >= RECOGNISED,
         shadowed=shadow,
     )
 

@@ -131,7 +131,7 @@ def quoted_evidence(text: str, index: Index, quoted: SignatureHits) -> dict[str,
 def _verdict(found: Answer, facts: FactSet) -> tuple[Verdict, str]:
     if not found.hypotheses or not found.recognised or found.shadowed:
         contradicted = (
-            f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.ruled_out else ""
+            f" {found.ruled_out[0].id} would fit, but {found.ruled_out[0].because}." if found.contradicted else ""
         )
         more = (
             "" if len(facts) > 1 else " Say what you see (hang, crash, out of memory), when, and with which framework."
