@@ -13,6 +13,7 @@ import pytest
 
 from denpex_kb.index import build
 from denpex_kb.index.open import write_atomically
+from denpex_kb.index.places import Sources
 from tests.conftest import Ran
 
 _FULL = Path("/dev/full")
@@ -113,3 +114,11 @@ def test_a_private_catalog_that_is_not_there_is_named(
 
     assert ran.status == 0
     assert f"{tmp_path}/gone: no such folder" in ran.err
+
+
+def test_a_pipe_in_a_private_catalog_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "deepspeed").mkdir()
+    (tmp_path / "deepspeed/our-entry.md").write_text("---\n")
+    os.mkfifo(tmp_path / "deepspeed/our-pipe.md")
+
+    assert list(Sources(tmp_path / "no-kb", (tmp_path,)).files()) == [str(tmp_path / "deepspeed/our-entry.md")]

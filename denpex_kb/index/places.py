@@ -33,7 +33,7 @@ class Sources(Struct, frozen=True):
                             # an entry's samples lie two levels down and are no part of the index
                             if at == top and entry.is_dir():
                                 pending.append(entry.path)
-                            elif entry.name.endswith(_SAMPLE_FREE):
+                            elif entry.name.endswith(_SAMPLE_FREE) and entry.is_file():  # a pipe would be waited for
                                 found.append(entry.path)
                 except OSError:
                     continue  # a folder that is not there has no files; `load` names it
