@@ -249,6 +249,20 @@ def test_boxes_of_a_checklist_hang(run: Callable[..., Ran]) -> None:
     assert all(line.startswith(("[ ] ", " " * 7)) for line in boxes if line)
 
 
+@pytest.mark.parametrize("kept", [b'{"a":' * 100_000, b"\x00\xff", b"[]", b'{"schema": 1}'])
+def test_answers_of_a_checklist_that_are_none_are_an_error(
+    run: Callable[..., Ran], tmp_path: Path, kept: bytes
+) -> None:
+    state = tmp_path / "answers.json"
+    state.write_bytes(kept)
+
+    ran = run("checklist", "nccl-ib-memlock", "--state", str(state))
+
+    assert ran.status == 2
+    assert f"{state}: no answers of a checklist" in ran.err
+    assert state.read_bytes() == kept
+
+
 def test_one_kind_of_collateral_left_is_no_plural(run: Callable[..., Ran]) -> None:
     folder = Path(__file__).parent / "corpus/dev/inputs/multinode-rank3-error-node1"
 

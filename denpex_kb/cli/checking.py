@@ -174,7 +174,7 @@ def _read(path: Path | None, entry_id: str) -> dict[str, State]:
         if kept["id"] != entry_id:
             raise UsageError(f"{path} holds the answers of {kept['id']}; give another file for {entry_id}")
         return {str(text): said for text, said in kept["answers"].items() if said in set(_KEYS.values())}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: no answers of a checklist ({error}); give another file with --state") from error
 
 
