@@ -158,11 +158,22 @@ def ask(
     """Answer a question in words; a pasted log or traceback is recognised."""
     text = " ".join(question)
     if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = _piped()
     elif _is_path(text):
         err(f"denpex: {text} is a file here; to read it: denpex diagnose {text}")
     kb = open_kb(catalog)
     _answer(kb.ask(text), format, color, quiet=quiet)
+
+
+def _piped() -> str:
+    """Read a question from standard input, in any encoding in which logs are read."""
+    from denpex_kb.errors import InputError
+    from denpex_kb.read.text import encoding_of, is_binary
+
+    piped = sys.stdin.buffer.read()
+    if is_binary(piped[:4096]):
+        raise InputError("standard input: a binary file, not a question")
+    return piped.decode(encoding_of(piped), "replace")
 
 
 @app.command()
