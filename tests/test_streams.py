@@ -59,11 +59,12 @@ def test_a_closed_stream_is_an_empty_one(command: str, status: int) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_question_is_read_in_any_encoding_and_not_from_a_binary_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["ask -q -", "chat"])
+def test_a_question_is_read_in_any_encoding_and_not_from_a_binary_file(tmp_path: Path, command: str) -> None:
     (tmp_path / "words").write_text("Xid 79 in dmesg", encoding="utf-16")
     (tmp_path / "bytes").write_bytes(random.Random(1).randbytes(5000))
 
-    words, binary = (_shell(f"denpex ask -q - < {tmp_path / name}") for name in ("words", "bytes"))
+    words, binary = (_shell(f"denpex {command} < {tmp_path / name}") for name in ("words", "bytes"))
 
     assert "gpu-xid-79-fell-off-bus" in words.stdout
     assert (binary.returncode, binary.stdout) == (2, "")

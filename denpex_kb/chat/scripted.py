@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import IO
 
+from denpex_kb.errors import InputError
 from denpex_kb.pipeline.question import looks_like_log
+from denpex_kb.read.text import encoding_of, is_binary
 
 MARK = '"""'
 MOST = 256 << 20  # bytes that are read
@@ -15,10 +17,21 @@ def read_inputs(stream: IO[bytes]) -> tuple[list[tuple[str, bool]], bool]:
     """Read a script: texts, each with whether it is a paste, and whether the stream was longer than what is read.
 
     A stream that is a log as a whole is one paste, so that `command 2>&1 | denpex chat` does what one expects.
+
+    Raises:
+        InputError: it is no text.
     """
     data = stream.read(MOST + 1)
+    if is_binary(data[:4096]):
+        raise InputError("the input of the conversation is a binary file; for archives of logs: denpex diagnose PATH")
     cut = len(data) > MOST
-    text = data[:MOST].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = (
+        data[:MOST]
+        .decode(encoding_of(data), "replace")
+        .removeprefix("\ufeff")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+    )
     if MARK not in text and looks_like_log(text):
         return [(text, True)], cut
     return list(_inputs(text)), cut
