@@ -59,6 +59,14 @@ def test_the_answer_fits_one_screen(run: Callable[..., Ran]) -> None:
     assert max(len(line) for line in lines if not line.startswith("           ")) <= 100
 
 
+def test_what_tells_candidates_apart_comes_before_what_to_do_about_one_of_them(run: Callable[..., Ran]) -> None:
+    out = run("ask", "training slow on 8 gpus").out
+
+    assert out.startswith("AMBIGUOUS")
+    assert "DO NOW" not in out
+    assert 0 < out.index("\nOR ELSE ") < out.index("\nIF SO ") < out.index("\nFIX ")
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
 def test_prose_fits_the_width_of_the_terminal(run: Callable[..., Ran], columns: int) -> None:
     lines = run("ask", QUESTION, columns=columns).out.splitlines()

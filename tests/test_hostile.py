@@ -263,6 +263,22 @@ def test_a_log_that_holds_a_report_is_not_diagnosed_by_what_the_report_quotes(
     assert any("an answer of Denpex" in note for note in diagnosis.input.notes)
 
 
+def test_a_report_that_leaves_it_open_is_known_as_one_too(
+    run: Callable[..., Ran], kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    """Its candidates stand before what would be done about the first of them."""
+    (tmp_path / "failed.log").write_text(
+        'Traceback (most recent call last):\n  File "/work/train.py", line 19, in <module>\n'
+        "    logits = model.module.head(hidden)\nRuntimeError: mat2 must be a matrix, got 1-D tensor\n"
+    )
+    report = run("diagnose", str(tmp_path / "failed.log")).out
+    assert report.startswith("AMBIGUOUS")
+    log = tmp_path / "next.log"
+    log.write_text("the hook says:\n" * 10 + report + "RuntimeError: something of its own\n")
+
+    assert kb.diagnose(log).verdict == "unknown"
+
+
 def test_the_first_interrupt_prints_what_was_found_so_far(tmp_path: Path) -> None:
     """Ctrl-C while standard input is open: the answer so far, and status 130."""
     process = subprocess.Popen(

@@ -69,20 +69,27 @@ def render(diagnosis: Diagnosis, paper: Paper, *, quiet: bool = False) -> str:
 
 
 def _write(diagnosis: Diagnosis, paper: Paper, most: _Most) -> None:
+    undecided = diagnosis.verdict == "ambiguous"
     _head(diagnosis, paper)
     _interpreted(diagnosis, paper)
-    _action(diagnosis, paper)
+    if not undecided:
+        _action(diagnosis, paper)
     _began(diagnosis, paper, most)
     paper.names = _short_names(diagnosis)
     strip = write_strip(diagnosis, paper)
     _why(diagnosis, paper, most)
     _first_error(diagnosis, paper, most)
+    if undecided:  # what tells the candidates apart comes before what would be done about the first of them
+        _others(diagnosis, paper, most)
+        _questions(diagnosis, paper)
+        _action(diagnosis, paper)
     _fix(diagnosis, paper, most)
     _verify(diagnosis, paper)
     _collateral(diagnosis, paper, most.collateral - (strip and most.collateral > 1))
     _attempts(diagnosis, paper)
-    _others(diagnosis, paper, most)
-    _questions(diagnosis, paper)
+    if not undecided:
+        _others(diagnosis, paper, most)
+        _questions(diagnosis, paper)
     _read_on(diagnosis, paper)
     _notes(diagnosis, paper)
 
@@ -147,7 +154,7 @@ def _action(diagnosis: Diagnosis, paper: Paper) -> None:
     action = diagnosis.action
     if action is None:
         return
-    section = paper.section("DO NOW")
+    section = paper.section("IF SO" if diagnosis.verdict == "ambiguous" else "DO NOW")
     restart = "" if diagnosis.verdict == "healthy" else about_restart(action)
     section.line(_plain(f"{ACTIONS[action.kind]}: {action.text}{restart}"))
     paper.blank()
