@@ -63,7 +63,8 @@ def _head(diagnosis: Diagnosis) -> Iterator[str]:
 def _action(diagnosis: Diagnosis) -> Iterator[str]:
     action = diagnosis.action
     if action is not None:
-        yield f"**Do now: {ACTIONS[action.kind]}.** {action.text}{about_restart(action)}"
+        when = "If so" if diagnosis.verdict == "ambiguous" else "Do now"
+        yield f"**{when}: {ACTIONS[action.kind]}.** {action.text}{about_restart(action)}"
         yield ""
 
 

@@ -111,7 +111,7 @@ def _summary(diagnosis: Diagnosis) -> Iterator[str]:
         who = f"rank {began.rank}" if began.rank is not None else "no single rank"
         yield f"- began by: {who}; {quoted(began.text)}"
     if diagnosis.action is not None:
-        yield f"- do now: {diagnosis.action.text}"
+        yield f"- {'if so' if diagnosis.verdict == 'ambiguous' else 'do now'}: {diagnosis.action.text}"
     info = diagnosis.input
     size = f"{info.lines} lines in {info.files} file{'s' * (info.files != 1)}"
     ranks = f"ranks: {len(info.ranks) or 'unknown'} of {info.world_size or 'unknown'}"
