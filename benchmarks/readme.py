@@ -21,7 +21,10 @@ EXAMPLES = {
 }
 FIGURES = {
     "score": [sys.executable, "-m", "denpex_kb", "kb", "score", "tests/corpus"],
-    "scale": [sys.executable, "-m", "tests.scale", *"--count 200 --sizes 64 128 256 1024 --seed 31 --quiet".split()],
+    "scale": [
+        *(sys.executable, "-m", "tests.scale", "--count", "200"),
+        *("--sizes", "64", "128", "256", "1024", "--seed", "31", "--quiet"),
+    ],
     "talk": [sys.executable, "benchmarks/chat.py"],
     "speed": [sys.executable, "benchmarks/ask.py"],
     "scan": [sys.executable, "benchmarks/scan.py"],
