@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from denpex_kb.cli.main import main
+from denpex_kb.cli.start import main
 
 if __name__ == "__main__":
     main()
