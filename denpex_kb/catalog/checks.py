@@ -56,7 +56,7 @@ class Scope:
 def _heads(kb: Kb) -> Iterator[str]:
     """Return what launchers and loggers put in front of lines, as far as the examples show it."""
     for prefix in kb.prefixes:
-        for example in (prefix.example,) if isinstance(prefix.example, str) else prefix.example:
+        for example in prefix.examples:
             if (head := re.match(prefix.pattern, example)) is not None:
                 yield head.group()
 

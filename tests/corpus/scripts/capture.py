@@ -87,10 +87,10 @@ def pick(case_id: str, what: str, choices: tuple[str, ...]) -> str:
 
 
 def scrub(text: str, pairs: list[tuple[str, str]]) -> str:
-    """Put plausible paths in the place of this machine's, and leave out advertising with addresses of registries."""
+    """Put plausible paths in the place of this machine's, and leave out what advertises packages."""
     for old, new in pairs:
         text = text.replace(old, new)
-    return "".join(line for line in text.splitlines(keepends=True) if "pypi.org" not in line)
+    return "".join(line for line in text.splitlines(keepends=True) if "💡 Tip:" not in line)
 
 
 def cut_as_pasted(text: str, how: str) -> str:

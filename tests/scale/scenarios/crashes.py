@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tests.scale.job import HOME, SITE, Job
 from tests.scale.label import Cause, Label
 from tests.scale.launchers import collapses, ended
@@ -212,16 +214,8 @@ def root_cause_of_a_wrong_clock(job: Job) -> Label:
 @scenario(*SURVIVING, since="2.2")
 def nodes_in_different_time_zones(job: Job) -> Label:
     job.skew = [job.rng.choice((0.0, -3600.0 * 7, 3600.0 * 2)) for _ in range(job.nodes)]
-    time = under_way(job)
-    rank = job.any_rank()
-    runs_out_of_memory(job, time + 0.8, rank)
-    orphaned(job, time + 1.5, [rank], first=rank, code=1)
-    return Label(
-        what=f"Rank {rank} alone runs out of GPU memory; clocks differ by hours.",
-        cause=Cause(OOM, rank),
-        scope=("rank",),
-        shown=MEMORY,
-    )
+    label = oom_one_rank(job)
+    return replace(label, what=f"Rank {label.cause.rank} alone runs out of GPU memory; clocks differ by hours.")
 
 
 @scenario(*SURVIVING)
